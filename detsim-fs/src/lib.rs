@@ -1,0 +1,1 @@
+//! The simulated disk of detsim: an atom log, survivors of a crash, FaultyStorage

@@ -1,0 +1,1 @@
+//! Directed links, faults and the message network of detsim

@@ -1,0 +1,1 @@
+//! Tokio under --cfg detsim simulated, without it tokio itself

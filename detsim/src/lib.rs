@@ -1,0 +1,1 @@
+//! Deterministic simulation: sweep, replay, reports

@@ -1,0 +1,1 @@
+//! A write-ahead log on a faulty disk

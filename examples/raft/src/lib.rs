@@ -1,0 +1,1 @@
+//! Five Raft nodes on the simulated network

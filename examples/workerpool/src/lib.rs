@@ -1,0 +1,1 @@
+//! Four workers on the channels of the shim
