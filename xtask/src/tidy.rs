@@ -7,6 +7,7 @@
 mod code;
 mod layers;
 mod licences;
+mod reasons;
 mod source;
 mod text;
 
@@ -63,10 +64,11 @@ impl fmt::Display for Finding {
 }
 
 fn findings(root: &Path) -> Result<Vec<Finding>> {
-    let mut findings = Vec::new();
-    let layers = layers::Layers::parse(&fs::read_to_string(root.join("ARCHITECTURE.md"))?);
+    let read = |path: &str| fs::read_to_string(root.join(path));
+    let mut findings = reasons::check(&read("Cargo.toml")?, &read("DESIGN.md")?);
+    let layers = layers::Layers::parse(&read("ARCHITECTURE.md")?);
     for path in source::files(root)? {
-        let text = fs::read_to_string(root.join(&path))?;
+        let text = read(&path)?;
         findings.extend(text::check(&path, &text, root));
         if path.ends_with(".rs") {
             findings.extend(code::check(&path, &text));
@@ -90,6 +92,7 @@ mod tests {
 
     #[test]
     fn the_tree_is_tidy() {
-        assert_eq!(report(&findings(root()).unwrap()), "");
+        let report = report(&findings(root()).unwrap());
+        assert!(report.is_empty(), "\n{report}");
     }
 }
