@@ -1,0 +1,121 @@
+//! What the faults of a disk did.
+//!
+//! Owns: [`FaultEvent`], plain data for whoever keeps a trace, and [`FaultStats`], its sums. Does
+//! not own: how either is shown.
+//!
+//! Invariant: both are made by [`Recorder::note`] alone, so a sum never disagrees with its events.
+
+/// One thing that went wrong on a disk.
+///
+/// # Examples
+/// ```
+/// use detsim_fs::{FaultEvent, FaultProfile, FaultyStorage};
+/// let mut disk = FaultyStorage::new(1, FaultProfile { skip_sync_rate: 1.0, ..Default::default() });
+/// disk.record_events(true);
+/// disk.write_at(0, b"lost")?;
+/// disk.sync()?;
+/// disk.crash();
+/// assert_eq!(
+///     disk.drain_events(),
+///     [
+///         FaultEvent::SkipSync { writes: 1 },
+///         FaultEvent::Crash { kept: 0, torn: 0, lost: 1, reordered: false },
+///     ]
+/// );
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultEvent {
+    /// A byte changed on its way to the medium.
+    CorruptByte {
+        /// Its position on the disk.
+        offset: u64,
+        /// What was written.
+        was: u8,
+        /// What the medium holds.
+        now: u8,
+    },
+    /// The power went. The writes that were pending are counted by what became of them.
+    Crash {
+        /// Writes that survived whole.
+        kept: u64,
+        /// Writes of which some sectors survived.
+        torn: u64,
+        /// Writes of which nothing survived.
+        lost: u64,
+        /// Whether a write left something behind although an earlier one did not survive whole.
+        reordered: bool,
+    },
+    /// A write found the disk full.
+    RefuseWrite {
+        /// Where it began.
+        offset: u64,
+        /// Its length in bytes.
+        bytes: u64,
+    },
+    /// A sync returned `Ok` and left writes pending.
+    SkipSync {
+        /// How many.
+        writes: u64,
+    },
+    /// A crash kept a part of a write.
+    TearWrite {
+        /// Where the write began.
+        offset: u64,
+        /// How many sectors it touched.
+        sectors: u64,
+        /// How many of them the medium took.
+        kept: u64,
+    },
+}
+
+/// How often each fault of a disk fired and had something to act on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FaultStats {
+    /// Bytes that changed on their way to the medium. One that is written twice between two syncs
+    /// counts each time.
+    pub corrupt_bytes: u64,
+    /// Calls of [`crash`](crate::FaultyStorage::crash).
+    pub crashes: u64,
+    /// Writes that found the disk full.
+    pub refused_writes: u64,
+    /// Crashes that a write survived which was later than one that did not survive whole.
+    pub reordered_crashes: u64,
+    /// Syncs that returned `Ok` and left writes pending.
+    pub skipped_syncs: u64,
+    /// Writes of which a crash kept a part because of
+    /// [`torn_write_rate`](crate::FaultProfile::torn_write_rate).
+    pub torn_writes: u64,
+}
+
+/// Sums events, and keeps them where asked to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorder {
+    pub(crate) stats: FaultStats,
+    pub(crate) events: Option<Vec<FaultEvent>>,
+}
+
+impl Recorder {
+    pub(crate) fn note(&mut self, event: FaultEvent) {
+        self.count(event);
+        if let Some(events) = &mut self.events {
+            events.push(event);
+        }
+    }
+
+    fn count(&mut self, event: FaultEvent) {
+        let stats = &mut self.stats;
+        match event {
+            FaultEvent::CorruptByte { .. } => stats.corrupt_bytes += 1,
+            FaultEvent::Crash { reordered, .. } => {
+                stats.crashes += 1;
+                stats.reordered_crashes += u64::from(reordered);
+            }
+            FaultEvent::RefuseWrite { .. } => stats.refused_writes += 1,
+            FaultEvent::SkipSync { .. } => stats.skipped_syncs += 1,
+            FaultEvent::TearWrite { .. } => stats.torn_writes += 1,
+        }
+    }
+}

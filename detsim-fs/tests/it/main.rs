@@ -1,0 +1,6 @@
+//! The disk held to specifications that share no code with it.
+
+mod determinism;
+mod explained;
+mod model;
+mod ops;
