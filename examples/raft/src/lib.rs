@@ -1,1 +1,17 @@
-//! Five Raft nodes on the simulated network
+//! Five Raft nodes on the simulated network.
+//!
+//! Owns: a Raft core without I/O ([`core`]), what must hold ([`invariants`]) and come about
+//! ([`liveness`]) in a cluster of it, and what a run does to it ([`plan`]). The core has no
+//! dependency and no clock; a driver of a hundred lines puts it on any runtime.
+
+#![forbid(unsafe_code)]
+
+pub mod cluster;
+pub mod core;
+pub mod finding;
+pub mod invariants;
+pub mod liveness;
+pub mod plan;
+
+#[cfg(test)]
+mod testbed;

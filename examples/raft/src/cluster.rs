@@ -1,0 +1,158 @@
+//! Five nodes, their disks and the checker that watches them.
+//!
+//! Owns: what the members of a cluster have in common whatever drives them. Does not own: clock,
+//! timers or network; a driver feeds inputs to [`Cluster::step`] and carries out the sends and
+//! timers that come back. Invariant: a disk has taken in every [`Output::Persist`] of its node
+//! before the driver sees the outputs of that step.
+
+use crate::core::{Body, Message, Term};
+use crate::core::{Bug, Config, Input, NODES, Node, NodeId, NodeSet, Output, Persisted, Role};
+use crate::invariants::{Checker, Violation};
+
+/// A whole cluster.
+#[derive(Clone, Debug)]
+pub struct Cluster {
+    bug: Bug,
+    nodes: [Option<Node>; NODES],
+    disks: [Persisted; NODES],
+    checker: Checker,
+    counts: Counts,
+}
+
+/// How much happened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Counts {
+    /// Messages that reached a node that was up.
+    pub messages: u64,
+    /// Timers that fired on a node that was up.
+    pub timers: u64,
+    /// Commands handed to a node that was up.
+    pub proposals: u64,
+    /// Crashes.
+    pub crashes: u64,
+}
+
+impl Counts {
+    /// Messages and timers.
+    pub const fn events(&self) -> u64 {
+        self.messages + self.timers
+    }
+}
+
+impl Cluster {
+    /// Five nodes with new disks, all up. Feed each [`Input::Start`] first.
+    pub fn new(bug: Bug) -> Self {
+        let node = |at| Node::new(config(NodeId::new(at), bug), Persisted::default());
+        Self {
+            bug,
+            nodes: std::array::from_fn(|at| Some(node(at))),
+            disks: Default::default(),
+            checker: Checker::default(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// Feeds one input to one node and checks the invariants. Appends to `out` what the node wants;
+    /// for a node that is down nothing happens.
+    ///
+    /// # Errors
+    /// The invariant that the step broke.
+    pub fn step(
+        &mut self,
+        id: NodeId,
+        input: Input,
+        now_ns: u64,
+        jitter: &mut dyn FnMut(u64) -> u64,
+        out: &mut Vec<Output>,
+    ) -> Result<(), Violation> {
+        let Some(node) = &mut self.nodes[id.index()] else { return Ok(()) };
+        match input {
+            Input::Start => {}
+            Input::Message { .. } => self.counts.messages += 1,
+            Input::Timer(_) => self.counts.timers += 1,
+            Input::Propose(_) => self.counts.proposals += 1,
+        }
+        let seen = out.len();
+        node.step(input, now_ns, jitter, out);
+        for output in &out[seen..] {
+            if let Output::Persist(change) = output {
+                self.disks[id.index()].apply(change);
+            }
+        }
+        self.checker.observe(node)
+    }
+
+    /// Takes a node down: what is not on its disk is lost.
+    pub fn crash(&mut self, id: NodeId) {
+        if self.nodes[id.index()].take().is_some() {
+            self.counts.crashes += 1;
+        }
+        self.checker.forget_volatile(id);
+    }
+
+    /// Brings a node up from its disk, if it is down; says whether it was. Feed it
+    /// [`Input::Start`] next.
+    pub fn restart(&mut self, id: NodeId) -> bool {
+        let down = self.nodes[id.index()].is_none();
+        if down {
+            let disk = self.disks[id.index()].clone();
+            self.nodes[id.index()] = Some(Node::new(config(id, self.bug), disk));
+        }
+        down
+    }
+
+    /// The node, if it is up.
+    pub const fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes[id.index()].as_ref()
+    }
+
+    /// The node's disk.
+    pub const fn disk(&self, id: NodeId) -> &Persisted {
+        &self.disks[id.index()]
+    }
+
+    /// The nodes that are up.
+    pub fn up(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().flatten()
+    }
+
+    /// The nodes that take themselves for leaders; after a partition there may be several.
+    pub fn leaders(&self) -> NodeSet {
+        let mut leaders = NodeSet::EMPTY;
+        self.up().filter(|node| node.role() == Role::Leader).for_each(|n| leaders.insert(n.id()));
+        leaders
+    }
+
+    /// The leader of the highest term.
+    pub fn leader(&self) -> Option<NodeId> {
+        let leaders = self.up().filter(|node| node.role() == Role::Leader);
+        leaders.max_by_key(|node| node.term()).map(Node::id)
+    }
+
+    /// The highest term that a node is in.
+    pub fn term(&self) -> Term {
+        self.up().map(Node::term).max().unwrap_or(0)
+    }
+
+    /// What the checker has seen.
+    pub const fn checker(&self) -> &Checker {
+        &self.checker
+    }
+
+    /// How much happened.
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+}
+
+/// Whether among these outputs is a vote for somebody else.
+pub fn grants_vote(out: &[Output]) -> bool {
+    let grant = |body: &Body| matches!(body, Body::VoteReply { granted: true });
+    out.iter().any(
+        |output| matches!(output, Output::Send { message: Message { body, .. }, .. } if grant(body)),
+    )
+}
+
+fn config(id: NodeId, bug: Bug) -> Config {
+    Config { bug, ..Config::new(id) }
+}
