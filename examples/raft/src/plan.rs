@@ -4,6 +4,8 @@
 //! in them, drawn once per run. Does not own: how a fault is carried out. A plan is plain data, so a
 //! failing run can say what was done to it.
 
+use std::fmt;
+
 use crate::core::{NODES, NodeId};
 
 /// When the trouble begins.
@@ -71,6 +73,16 @@ pub enum Trouble {
     Churn,
 }
 
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Split => "split",
+            Self::OneWay => "one-way",
+            Self::Churn => "churn",
+        })
+    }
+}
+
 /// All that goes wrong in one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -109,6 +121,14 @@ impl Plan {
         });
         self
     }
+}
+
+/// How long the client pauses. It is in less of a hurry while there is trouble, so that a leader
+/// may come and go with nothing of its own to commit.
+pub fn client_pause_ns(now_ns: u64, below: &mut dyn FnMut(u64) -> u64) -> u64 {
+    let troubled = (TROUBLE_NS..HEALED_NS).contains(&now_ns);
+    let least_ns = if troubled { 50 * MS } else { 20 * MS };
+    least_ns + below(3 * least_ns)
 }
 
 type Below<'a> = &'a mut dyn FnMut(u64) -> u64;

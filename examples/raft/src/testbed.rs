@@ -10,7 +10,7 @@ use crate::core::{
 use crate::core::{Entry, Role, Term, Timer};
 use crate::finding::Finding;
 use crate::liveness::Mark;
-use crate::plan::{Action, END_NS, HEALED_NS, MS, Plan, TROUBLE_NS, Target};
+use crate::plan::{Action, END_NS, MS, Plan, Target, client_pause_ns};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -146,9 +146,7 @@ impl Testbed {
             self.commands += 1;
             self.propose(id, self.commands)?;
         }
-        let hurried = !(TROUBLE_NS..HEALED_NS).contains(&self.now_ns);
-        let pause_ns = if hurried { 20 * MS } else { 50 * MS };
-        let pause_ns = pause_ns + self.numbers.below(3 * pause_ns);
+        let pause_ns = client_pause_ns(self.now_ns, &mut |bound| self.numbers.below(bound));
         self.after(pause_ns, Event::Client);
         Ok(())
     }
