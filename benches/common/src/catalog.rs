@@ -1,0 +1,139 @@
+//! The workloads and memory checks by name: sizes, units, and what detsim must reach on each.
+//!
+//! Plain data, read by the runner. The texts that do the work are matched to these names in
+//! `benches/workloads/workloads.rs`; the sizes here take 30 to 800 ms on the slowest peer.
+
+/// One workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// The name on command lines and in tables.
+    pub name: &'static str,
+    /// What one operation is.
+    pub operation: &'static str,
+    /// Operations of a measured run.
+    pub operations: u64,
+    /// Operations of the two counted runs, whose difference leaves the start-up out.
+    pub counted: [u64; 2],
+    /// How many times less CPU time than each of these peers detsim must take.
+    pub goals: &'static [(&'static str, f64)],
+}
+
+/// Every workload, in the order of the table.
+pub const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "yield-10",
+        operation: "poll",
+        operations: 1_000_000,
+        counted: [10_000, 60_000],
+        goals: &[("tokio", 2.5), ("madsim", 5.0)],
+    },
+    Workload {
+        name: "yield-100",
+        operation: "poll",
+        operations: 1_000_000,
+        counted: [10_000, 60_000],
+        goals: &[("tokio", 2.5), ("madsim", 5.0)],
+    },
+    Workload {
+        name: "yield-10k",
+        operation: "poll",
+        operations: 1_000_000,
+        counted: [50_000, 150_000],
+        goals: &[("tokio", 2.5), ("madsim", 5.0)],
+    },
+    Workload {
+        name: "yield-100k",
+        operation: "poll",
+        operations: 2_000_000,
+        counted: [200_000, 400_000],
+        goals: &[],
+    },
+    Workload {
+        name: "spawn-1k",
+        operation: "task",
+        operations: 200_000,
+        counted: [5_000, 25_000],
+        goals: &[("madsim", 5.0)],
+    },
+    Workload {
+        name: "spawn-1",
+        operation: "task",
+        operations: 200_000,
+        counted: [5_000, 25_000],
+        goals: &[("madsim", 5.0)],
+    },
+    Workload {
+        name: "timers",
+        operation: "timer",
+        operations: 200_000,
+        counted: [5_000, 25_000],
+        goals: &[("madsim", 2.5)],
+    },
+    Workload {
+        name: "mpsc",
+        operation: "message",
+        operations: 200_000,
+        counted: [5_000, 25_000],
+        goals: &[("madsim", 4.0)],
+    },
+    Workload {
+        name: "empty",
+        operation: "simulation",
+        operations: 5_000,
+        counted: [50, 250],
+        goals: &[("madsim", 4.0)],
+    },
+    Workload {
+        name: "raft",
+        operation: "run",
+        operations: 50,
+        counted: [1, 6],
+        goals: &[("madsim", 5.0)],
+    },
+    Workload { name: "kv", operation: "cycle", operations: 5_000, counted: [100, 600], goals: &[] },
+];
+
+/// One memory check.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryCheck {
+    /// The name on command lines and in tables.
+    pub name: &'static str,
+    /// What one operation is.
+    pub operation: &'static str,
+    /// Operations of the check.
+    pub operations: u64,
+    /// The most bytes that one operation may leave behind.
+    pub bytes_max: f64,
+}
+
+/// Half a byte: what a process may grow by per operation and still be called flat. Pages that the
+/// allocator touches late come to a few hundred KiB; anything kept per operation is 8 bytes or more.
+const FLAT: f64 = 0.5;
+
+/// Every memory check, in the order of the table.
+pub const MEMORY_CHECKS: &[MemoryCheck] = &[
+    MemoryCheck {
+        name: "memory-finished",
+        operation: "finished task",
+        operations: 1_000_000,
+        bytes_max: FLAT,
+    },
+    MemoryCheck {
+        name: "memory-repolled",
+        operation: "re-poll of one pinned sleep",
+        operations: 1_000_000,
+        bytes_max: FLAT,
+    },
+    MemoryCheck {
+        name: "memory-timeouts",
+        operation: "timeout that ended early",
+        operations: 500_000,
+        bytes_max: FLAT,
+    },
+    MemoryCheck {
+        name: "memory-parked",
+        operation: "parked task, beyond its future",
+        operations: 100_000,
+        bytes_max: 400.0,
+    },
+];
