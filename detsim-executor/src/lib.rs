@@ -1,8 +1,60 @@
-//! The kernel of detsim.
+//! The kernel of detsim: a seeded executor that runs async code on one thread at a time, in an
+//! order drawn from the seed, on virtual time.
+//!
+//! Start with [`Sim`]: a simulated world. What runs in it is spawned as tasks, or scheduled as
+//! callbacks; what is not determined is drawn through [`choice::Choices`]; what waits is known to
+//! [`block`], so that a deadlock is reported at once, with who holds what.
+//!
+//! The kernel knows no tokio, no network and no disk, reads no environment and no wall clock.
 #![deny(unsafe_code)]
 
+pub mod block;
+mod bound;
+pub mod choice;
+pub mod context;
+mod deadlock;
+mod device;
+pub mod event;
+mod failure;
+mod fence;
+mod here;
+mod join;
+mod kernel;
+mod lane;
+mod limits;
+mod names;
+mod node;
+mod queue;
 pub mod rng;
+mod run;
+pub mod scheduler;
+mod sim;
+mod site;
+mod sleep;
+mod slot;
+mod stack;
+mod task;
 pub mod time;
+mod timer;
+mod trace;
+mod waker;
 
+pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
+pub use bound::{Bound, In};
+pub use choice::{Anchor, Choice, Choices, Domain};
+pub use deadlock::{BlockedTask, Deadlock, PartyShown, WaitsFor};
+pub use device::Device;
+pub use event::{Event, NodeId, TaskNumber};
+pub use failure::{Failure, LimitReached, Panicked, Where};
+pub use join::{AbortHandle, JoinError, JoinHandle, message_of};
+pub use kernel::{Kernel, Preempt, SimConfig};
+pub use limits::Limits;
+pub use queue::DeviceId;
 pub use rng::{Ratio, Stream};
+pub use scheduler::{Scheduler, Strategy};
+pub use sim::{Node, Report, Sim};
+pub use sleep::{Sleep, sleep_until, yield_now};
 pub use time::SimTime;
+pub use timer::Deadline;
+pub use trace::{RunHash, Trace};
+pub use waker::storable;

@@ -1,0 +1,451 @@
+//! The one blocking core: who waits for what, and who has it.
+//!
+//! Owns: [`Object`] (identity and history of anything shared), [`Waiter`] (a queued wait), and the
+//! wait graph: a record for every queued wait, a record for every object that has one. Does not
+//! own: the queues themselves (each primitive keeps its own, of `Waiter`s) or fairness.
+//! Invariants: a wait is recorded from [`Block::wait`] until [`Block::wake`] or [`Block::cancel`];
+//! an object is in the graph exactly while it has a waiter, so what nobody waits for costs nothing;
+//! nothing here runs user code, so all of it may stand in a section of [`crate::bound::Bound`].
+
+use crate::event::Event;
+use crate::kernel::Kernel;
+use crate::rng::fold;
+use crate::site;
+use crate::stack::Stack;
+use serde::{Deserialize, Serialize};
+use std::panic::Location;
+use std::task::Waker;
+
+/// What kind of thing is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum ResourceKind {
+    /// A barrier.
+    Barrier,
+    /// A channel from many to all.
+    Broadcast,
+    /// A channel from many to one.
+    Mpsc,
+    /// A mutex.
+    Mutex,
+    /// A notification.
+    Notify,
+    /// A cell that is set once.
+    OnceCell,
+    /// A channel for one value.
+    Oneshot,
+    /// A lock for many readers or one writer.
+    RwLock,
+    /// Permits.
+    Semaphore,
+    /// The end of a task.
+    Task,
+    /// A value that is watched.
+    Watch,
+}
+
+impl ResourceKind {
+    /// The word of reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Barrier => "Barrier",
+            Self::Broadcast => "broadcast channel",
+            Self::Mpsc => "mpsc channel",
+            Self::Mutex => "Mutex",
+            Self::Notify => "Notify",
+            Self::OnceCell => "OnceCell",
+            Self::Oneshot => "oneshot channel",
+            Self::RwLock => "RwLock",
+            Self::Semaphore => "Semaphore",
+            Self::Task => "task",
+            Self::Watch => "watch channel",
+        }
+    }
+}
+
+/// What a task does with an object: the pending operation that a scheduler sees.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[repr(u8)]
+#[non_exhaustive]
+pub enum OpKind {
+    /// Takes a permit.
+    Acquire,
+    /// Takes part in a barrier.
+    Arrive,
+    /// Says that nothing more will come.
+    Close,
+    /// Waits for the end of a task.
+    Join,
+    /// Takes a lock.
+    Lock,
+    /// Wakes waiters.
+    Notify,
+    /// Looks without changing anything.
+    Read,
+    /// Takes a message.
+    Recv,
+    /// Gives a permit back.
+    Release,
+    /// Gives a message.
+    Send,
+    /// Runs for the first time.
+    #[default]
+    Start,
+    /// Gives a lock back.
+    Unlock,
+    /// Waits for a notification.
+    Wait,
+    /// Lets others run.
+    Yield,
+}
+
+impl OpKind {
+    /// The word of reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Acquire => "acquire",
+            Self::Arrive => "wait",
+            Self::Close => "close",
+            Self::Join => "join",
+            Self::Lock => "lock",
+            Self::Notify => "notify",
+            Self::Read => "read",
+            Self::Recv => "recv",
+            Self::Release => "release",
+            Self::Send => "send",
+            Self::Start => "start",
+            Self::Unlock => "unlock",
+            Self::Wait => "notified",
+            Self::Yield => "yield",
+        }
+    }
+
+    /// Two operations of which this holds commute.
+    #[inline]
+    pub(crate) fn is_read(self) -> bool {
+        matches!(self, Self::Read)
+    }
+}
+
+/// Names a task for good: the slot may belong to another one by the time it is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskTag {
+    /// The packed waker of the task, 0 for none.
+    pub(crate) word: u64,
+    pub(crate) number: u32,
+    pub(crate) name: u32,
+}
+
+impl TaskTag {
+    /// Nobody: outside of any task.
+    pub const NOBODY: Self = Self { word: 0, number: 0, name: 0 };
+
+    /// Outside of any task?
+    #[inline]
+    pub fn is_nobody(self) -> bool {
+        self.word == 0
+    }
+}
+
+/// What somebody has to do with a resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Role {
+    /// Holds it: exact.
+    Holds,
+    /// Was the last to receive from it.
+    LastReceived,
+    /// Was the last to send to it.
+    LastSent,
+    /// Is the one to finish.
+    Runs,
+}
+
+/// Somebody who has to do with a resource.
+#[derive(Clone, Copy, Debug)]
+pub struct Party {
+    /// Who.
+    pub task: TaskTag,
+    /// What.
+    pub role: Role,
+    /// Since which line.
+    pub site: &'static Location<'static>,
+    /// How many permits.
+    pub count: u32,
+}
+
+/// The identity and history of a shared thing.
+#[derive(Debug)]
+pub struct Object {
+    site: &'static Location<'static>,
+    /// The run that the fields below belong to; 0 for none yet.
+    run: u64,
+    sig: u64,
+    /// History of the last write.
+    write: u64,
+    /// Sum of the histories of the reads since.
+    reads: u64,
+    /// Place in the wait graph plus one, 0 while nobody waits.
+    node: u32,
+    kind: ResourceKind,
+}
+
+impl Object {
+    /// A thing created at `site`; the run it is first used in gives it its signature.
+    #[inline]
+    pub const fn new(kind: ResourceKind, site: &'static Location<'static>) -> Self {
+        Self { site, run: 0, sig: 0, write: 0, reads: 0, node: 0, kind }
+    }
+
+    /// Where it was created.
+    pub fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> ResourceKind {
+        self.kind
+    }
+
+    /// `Mutex of src/pool.rs:88`.
+    pub(crate) fn shown(&self) -> String {
+        format!("{} of {}", self.kind.word(), site::shown(self.site))
+    }
+
+    #[inline]
+    pub(crate) fn bind(&mut self, kernel: &mut Kernel) {
+        if self.run != kernel.id() {
+            self.rebind(kernel);
+        }
+    }
+
+    #[cold]
+    fn rebind(&mut self, kernel: &mut Kernel) {
+        self.run = kernel.id();
+        self.sig = kernel.object_signature(self.site, self.kind);
+        (self.write, self.reads, self.node) = (self.sig, 0, 0);
+    }
+
+    /// The signature: the creating task's, the site, the ordinal there.
+    pub(crate) fn sig(&self) -> u64 {
+        self.sig
+    }
+
+    /// Folds an operation of a task, with history `task`, into the object's. The operation's hash.
+    #[inline]
+    pub(crate) fn operate(&mut self, task: u64, kind: OpKind) -> u64 {
+        let event = fold(task.wrapping_add(kind as u64 + 1), self.write);
+        if kind.is_read() {
+            self.reads = self.reads.wrapping_add(event);
+            return event;
+        }
+        let event = event.wrapping_add(self.reads);
+        (self.write, self.reads) = (event, 0);
+        event
+    }
+}
+
+/// A queued wait. Whoever queues it gives it back to [`Block::wake`] or [`Block::cancel`].
+#[derive(Debug)]
+#[must_use = "a waiter that is not queued is never woken"]
+pub struct Waiter {
+    waker: Waker,
+    /// Place in the graph plus one; 0 for a wait outside of any run.
+    record: u32,
+}
+
+/// One wait, in the graph.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    pub(crate) task: TaskTag,
+    pub(crate) object: u32,
+    pub(crate) op: OpKind,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) since: u64,
+    pub(crate) granted: bool,
+    pub(crate) stack: Option<Stack>,
+}
+
+/// One object that is waited for, in the graph.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    pub(crate) kind: ResourceKind,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) sig: u64,
+    pub(crate) parties: Vec<Party>,
+    pub(crate) waiters: u32,
+}
+
+/// All queued waits of a run.
+#[derive(Debug, Default)]
+pub(crate) struct WaitGraph {
+    pub(crate) waits: Vec<Option<Wait>>,
+    free_waits: Vec<u32>,
+    pub(crate) resources: Vec<Resource>,
+    free_resources: Vec<u32>,
+}
+
+impl WaitGraph {
+    pub(crate) fn clear(&mut self) {
+        self.waits.clear();
+        self.free_waits.clear();
+        self.resources.clear();
+        self.free_resources.clear();
+    }
+
+    fn insert(&mut self, wait: Wait) -> u32 {
+        match self.free_waits.pop() {
+            Some(index) => {
+                self.waits[index as usize] = Some(wait);
+                index
+            }
+            None => {
+                self.waits.push(Some(wait));
+                self.waits.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The object's place in the graph, made for its first waiter.
+    fn enter(&mut self, object: &mut Object, parties: &[Party]) -> u32 {
+        if object.node == 0 {
+            object.node = self.resource(object) + 1;
+        }
+        let resource = &mut self.resources[object.node as usize - 1];
+        resource.waiters += 1;
+        resource.parties.clear();
+        resource.parties.extend_from_slice(parties);
+        object.node - 1
+    }
+
+    fn resource(&mut self, object: &Object) -> u32 {
+        let Object { kind, site, sig, .. } = *object;
+        match self.free_resources.pop() {
+            Some(index) => {
+                let old = &mut self.resources[index as usize];
+                (old.kind, old.site, old.sig, old.waiters) = (kind, site, sig, 0);
+                index
+            }
+            None => {
+                self.resources.push(Resource { kind, site, sig, parties: Vec::new(), waiters: 0 });
+                self.resources.len() as u32 - 1
+            }
+        }
+    }
+
+    fn leave(&mut self, object: &mut Object, record: u32) {
+        let Some(slot) = self.waits.get_mut(record as usize) else { return };
+        if slot.take().is_none() {
+            return;
+        }
+        self.free_waits.push(record);
+        let Some(resource) = self.resources.get_mut((object.node as usize).wrapping_sub(1)) else {
+            return;
+        };
+        resource.waiters -= 1;
+        if resource.waiters == 0 {
+            self.free_resources.push(object.node - 1);
+            object.node = 0;
+        }
+    }
+}
+
+/// The operations of the blocking core. `kernel` is what [`crate::bound::In::both`] gives: `None`
+/// outside of a run, where a wait is queued without a record.
+#[derive(Debug)]
+pub struct Block;
+
+impl Block {
+    /// Queues the current task: it waits at `site` for `object`, which `parties` have.
+    #[inline]
+    pub fn wait(
+        kernel: Option<&mut Kernel>,
+        object: &mut Object,
+        op: OpKind,
+        site: &'static Location<'static>,
+        parties: &[Party],
+        waker: Waker,
+    ) -> Waiter {
+        let Some(kernel) = kernel else { return Waiter { waker, record: 0 } };
+        object.bind(kernel);
+        let stack = kernel.captures_stacks().then(Stack::capture);
+        let object_index = kernel.graph.enter(object, parties);
+        let wait = Wait {
+            task: kernel.current_tag(),
+            object: object_index,
+            op,
+            site,
+            since: kernel.steps(),
+            granted: false,
+            stack,
+        };
+        let record = kernel.graph.insert(wait) + 1;
+        kernel.record_with(|k| Event::Blocked {
+            task: k.current_number(),
+            op: op.word().to_owned(),
+            resource: object.shown(),
+            site: site::shown(site),
+        });
+        Waiter { waker, record }
+    }
+
+    /// A queued wait is polled again: the waker to keep. Gives the old one back for disposal.
+    #[inline]
+    pub fn renew(kernel: Option<&mut Kernel>, waiter: &mut Waiter, waker: Waker) -> Waker {
+        if let Some(kernel) = kernel {
+            let stack = kernel.captures_stacks().then(Stack::capture);
+            let tag = kernel.current_tag();
+            if let Some(wait) = kernel.wait_mut(waiter.record) {
+                wait.task = tag;
+                if stack.is_some() {
+                    wait.stack = stack;
+                }
+            }
+        }
+        std::mem::replace(&mut waiter.waker, waker)
+    }
+
+    /// Ends a wait: the waker is to be woken through [`crate::bound::In::wake`].
+    #[inline]
+    #[must_use]
+    pub fn wake(kernel: Option<&mut Kernel>, object: &mut Object, waiter: Waiter) -> Waker {
+        if let (Some(kernel), 1..) = (kernel, waiter.record)
+            && object.run == kernel.id()
+        {
+            kernel.graph.leave(object, waiter.record - 1);
+        }
+        waiter.waker
+    }
+
+    /// The waiter has been given what it waits for, and stays queued until it comes to take it
+    /// or gives up. A clone of the waker is not needed: one of ours is a word.
+    #[inline]
+    pub fn grant(kernel: Option<&mut Kernel>, waiter: &mut Waiter) -> Waker {
+        if let Some(wait) = kernel.and_then(|kernel| kernel.wait_mut(waiter.record)) {
+            wait.granted = true;
+        }
+        std::mem::replace(&mut waiter.waker, Waker::noop().clone())
+    }
+
+    /// The waiter took what it was granted, or gave up. The waker is to be disposed of through
+    /// [`crate::bound::In::dispose`].
+    #[inline]
+    #[must_use]
+    pub fn cancel(kernel: Option<&mut Kernel>, object: &mut Object, waiter: Waiter) -> Waker {
+        Self::wake(kernel, object, waiter)
+    }
+
+    /// Whoever has the object has changed: told to the graph while somebody waits.
+    #[inline]
+    pub fn held_by(kernel: Option<&mut Kernel>, object: &Object, parties: &[Party]) {
+        if object.node == 0 {
+            return;
+        }
+        let Some(kernel) = kernel.filter(|kernel| kernel.id() == object.run) else { return };
+        if let Some(resource) = kernel.graph.resources.get_mut(object.node as usize - 1) {
+            resource.parties.clear();
+            resource.parties.extend_from_slice(parties);
+        }
+    }
+}

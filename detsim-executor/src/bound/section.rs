@@ -1,0 +1,122 @@
+//! A section: what a thread may do while it is alone in a cell.
+//!
+//! Owns: [`In`]. Does not own: how a section is opened (`bound.rs`, `slow.rs`) and kept alone
+//! (`protocol.rs`). Invariants: an `In` exists only while the protocol grants its section, on the
+//! thread that opened it; foreign wakers leave it before they are woken or dropped.
+#![expect(unsafe_code, reason = "hands out the contents of UnsafeCells under the protocol")]
+
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::task::Waker;
+
+use super::slow::{self, Later, Rest};
+use crate::kernel::Kernel;
+use crate::lane::{LANE_SHIFT, Lane};
+use crate::waker;
+
+/// A section: exclusive access to the state of one cell, until it is dropped.
+#[must_use = "the section ends when this is dropped"]
+pub struct In<'a, T> {
+    value: &'a UnsafeCell<T>,
+    /// The lane of the simulation that owns the cell, where this thread drives it.
+    lane: Option<&'static Lane>,
+    /// `None` in a biased section with nothing put off.
+    rest: Option<Box<Rest>>,
+    /// The first foreign waker to wake: the common case is one, and needs no allocation.
+    first: Option<Waker>,
+}
+
+impl<'a, T> In<'a, T> {
+    #[inline]
+    pub(super) fn new(
+        value: &'a UnsafeCell<T>,
+        lane: Option<&'static Lane>,
+        rest: Option<Box<Rest>>,
+    ) -> Self {
+        Self { value, lane, rest, first: None }
+    }
+
+    /// The state and, where this thread drives the simulation that owns the cell, the kernel.
+    #[inline]
+    pub fn both(&mut self) -> (&mut T, Option<&mut Kernel>) {
+        // SAFETY: the lane is set in biased and own sections. There this thread holds the baton and
+        // `busy` is 1, so neither `kernel::enter` nor another section can hand out the kernel.
+        let kernel = self.lane.map(|lane| unsafe { &mut *lane.kernel.get() });
+        // SAFETY: the section is the only one of this cell, and it is borrowed mutably.
+        (unsafe { &mut *self.value.get() }, kernel)
+    }
+
+    /// Wakes a task: of this simulation at once, any other waker when the section has been left.
+    #[inline]
+    pub fn wake(&mut self, waker: Waker) {
+        if let (Some(lane), Some(packed)) = (self.lane, waker::ours(&waker))
+            && packed >> LANE_SHIFT == lane.index()
+        {
+            if let (_, Some(kernel)) = self.both() {
+                kernel.wake(packed);
+            }
+            // Ours has nothing to drop; the compiler cannot see that through the table.
+            return std::mem::forget(waker);
+        }
+        self.put_off(Later::Wake(waker));
+    }
+
+    /// Drops a waker that is no longer needed: ours at once, any other when the section has been
+    /// left.
+    #[inline]
+    pub fn dispose(&mut self, waker: Option<Waker>) {
+        match waker {
+            Some(waker) if waker::ours(&waker).is_none() => self.put_off(Later::Drop(waker)),
+            Some(waker) => std::mem::forget(waker),
+            None => {}
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_off(&mut self, later: Later) {
+        match (later, &mut self.rest) {
+            (Later::Wake(waker), None) if self.first.is_none() => self.first = Some(waker),
+            (later, rest) => rest.get_or_insert_default().push(later),
+        }
+    }
+}
+
+impl<T> Deref for In<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the section is the only one of this cell.
+        unsafe { &*self.value.get() }
+    }
+}
+
+impl<T> DerefMut for In<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the section is the only one of this cell, and it is borrowed mutably.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+impl<T> Drop for In<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        match (self.rest.take(), self.lane) {
+            (None, Some(lane)) => {
+                lane.bias.leave();
+                if let Some(waker) = self.first.take() {
+                    waker.wake();
+                }
+            }
+            (rest, lane) => slow::leave(lane, rest, self.first.take()),
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for In<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

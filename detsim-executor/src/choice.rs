@@ -1,0 +1,193 @@
+//! The one door for everything that is not determined.
+//!
+//! Owns: the streams of all domains, and the rule that turns a draw into a [`Choice`]: taken from
+//! the seed, or, in a replay, from a set of non-default choices with the default for all others.
+//! Does not own: what a choice means. Invariants: a draw in one domain never shifts another; any
+//! subset of a run's choices is itself a legal run (an anchor that never comes up is counted as
+//! unused, a value out of bounds is the default); entropy (`getrandom` and its kin) is no choice.
+
+use crate::rng::{Stream, fold, hash_bytes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A registered stream, such as `net/n1/n2`. Made by [`Choices::domain`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Domain(u32);
+
+/// Where a choice is made: by whom, and the how manieth time that one chooses. Never a global
+/// index, so that a change in one actor renames no other's choices.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Anchor {
+    /// The signature of the actor: a task, a link, a disk.
+    pub actor: u64,
+    /// The actor's own count.
+    pub ordinal: u32,
+}
+
+/// A choice that was not the default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Choice {
+    /// The hash of the domain's name.
+    pub domain: u64,
+    /// Where it was made.
+    pub anchor: Anchor,
+    /// The how manieth choice of this domain at this anchor.
+    pub occurrence: u32,
+    /// What was picked; for a pick among tasks, the task's signature.
+    pub picked: u64,
+    /// What a run without this choice does.
+    pub default: u64,
+}
+
+type Key = (u64, Anchor, u32);
+
+/// Where the values come from.
+#[derive(Debug, Default)]
+enum Source {
+    /// The streams of the seed.
+    #[default]
+    Seed,
+    /// The set of non-default choices to take; all others are defaults.
+    Set { set: BTreeMap<Key, (u64, bool)> },
+}
+
+/// All choices of one run.
+#[derive(Debug, Default)]
+pub struct Choices {
+    seed: u64,
+    streams: Vec<(u64, Stream)>,
+    source: Source,
+    recording: bool,
+    recorded: Vec<Choice>,
+    seen: BTreeMap<(u64, Anchor), u32>,
+}
+
+impl Choices {
+    /// Fresh choices of a seed; memory of an earlier run is kept for re-use.
+    pub(crate) fn reset(&mut self, seed: u64, recording: bool) {
+        self.seed = seed;
+        self.streams.clear();
+        self.source = Source::Seed;
+        self.recording = recording;
+        self.recorded.clear();
+        self.seen.clear();
+    }
+
+    /// From now on the choices of `set` are taken, and defaults everywhere else.
+    pub fn replay(&mut self, set: &[Choice]) {
+        let entry = |c: &Choice| ((c.domain, c.anchor, c.occurrence), (c.picked, false));
+        self.source = Source::Set { set: set.iter().map(entry).collect() };
+    }
+
+    /// Registers the stream `name` (the same name gives the same stream).
+    pub fn domain(&mut self, name: &str) -> Domain {
+        let key = hash_bytes(name.as_bytes());
+        if let Some(known) = self.streams.iter().position(|(k, _)| *k == key) {
+            return Domain(known as u32);
+        }
+        self.streams.push((key, Stream::keyed(self.seed, key)));
+        Domain(self.streams.len() as u32 - 1)
+    }
+
+    /// Draws a number in `0..bound`. `default` is the value that means "nothing special".
+    ///
+    /// # Panics
+    /// Where `default` is not below `bound`.
+    #[inline]
+    #[track_caller]
+    pub fn draw(&mut self, domain: Domain, anchor: Anchor, bound: u64, default: u64) -> u64 {
+        assert!(default < bound, "detsim: the default {default} is not below the bound {bound}");
+        if self.is_plain() {
+            return self.streams[domain.0 as usize].1.below(bound);
+        }
+        self.draw_slow(domain, anchor, bound, default)
+    }
+
+    #[cold]
+    fn draw_slow(&mut self, domain: Domain, anchor: Anchor, bound: u64, default: u64) -> u64 {
+        let (key, stream) = &mut self.streams[domain.0 as usize];
+        let (key, drawn) = (*key, stream.below(bound));
+        let occurrence = self.occurrence(key, anchor);
+        let picked = match self.replayed(key, anchor, occurrence) {
+            None => drawn,
+            Some(value) => value.filter(|v| *v < bound).unwrap_or(default),
+        };
+        self.note(Choice { domain: key, anchor, occurrence, picked, default });
+        picked
+    }
+
+    /// True with probability `part / whole`; the default is false.
+    #[inline]
+    pub fn chance(&mut self, domain: Domain, anchor: Anchor, part: u64, whole: u64) -> bool {
+        if part == 0 {
+            return false;
+        }
+        // 0 stays the default: the top `part` values are the ones that say yes.
+        self.draw(domain, anchor, whole, 0) >= whole - part
+    }
+
+    /// Neither recording nor replaying: a draw is its stream's next word.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.recording && matches!(self.source, Source::Seed)
+    }
+
+    /// Replaying a set?
+    pub(crate) fn is_replay(&self) -> bool {
+        matches!(self.source, Source::Set { .. })
+    }
+
+    /// In a replay: what the set says here (`Some(None)`: the default); in a seeded run `None`.
+    pub(crate) fn replayed(
+        &mut self,
+        domain: u64,
+        anchor: Anchor,
+        occurrence: u32,
+    ) -> Option<Option<u64>> {
+        let Source::Set { set } = &mut self.source else { return None };
+        Some(set.get_mut(&(domain, anchor, occurrence)).map(|(value, used)| {
+            *used = true;
+            *value
+        }))
+    }
+
+    /// The how manieth choice of `domain` at `anchor` this is.
+    pub(crate) fn occurrence(&mut self, domain: u64, anchor: Anchor) -> u32 {
+        let count = self.seen.entry((domain, anchor)).or_insert(0);
+        *count += 1;
+        *count - 1
+    }
+
+    /// Records a choice, unless it is the default.
+    pub(crate) fn note(&mut self, choice: Choice) {
+        if self.recording && choice.picked != choice.default {
+            self.recorded.push(choice);
+        }
+    }
+
+    /// The non-default choices of this run so far, where recording is on.
+    pub fn recorded(&self) -> &[Choice] {
+        &self.recorded
+    }
+
+    /// In a replay, how many choices of the set have not come up.
+    pub fn unused(&self) -> usize {
+        match &self.source {
+            Source::Seed => 0,
+            Source::Set { set } => set.values().filter(|(_, used)| !used).count(),
+        }
+    }
+
+    /// A stream of its own for an owner that keeps it: `fold` of the seed and the name.
+    pub fn stream(&self, name: &str) -> Stream {
+        Stream::keyed(self.seed, hash_bytes(name.as_bytes()))
+    }
+}
+
+/// The key of the scheduler's picks and preemptions among the domains.
+pub(crate) const SCHED: u64 = fold(0x5CED, 1);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+use super::*;
+
+fn anchor(ordinal: u32) -> Anchor {
+    Anchor { actor: 7, ordinal }
+}
+
+fn fresh(recording: bool) -> (Choices, Domain) {
+    let mut choices = Choices::default();
+    choices.reset(42, recording);
+    let net = choices.domain("net/a/b");
+    (choices, net)
+}
+
+fn run(choices: &mut Choices, domain: Domain) -> Vec<u64> {
+    (0..20).map(|i| choices.draw(domain, anchor(i / 2), 4, 0)).collect()
+}
+
+#[test]
+fn a_draw_in_one_domain_shifts_no_other() {
+    let (mut a, net_a) = fresh(false);
+    let (mut b, net_b) = fresh(false);
+    let disk = b.domain("disk/a");
+    b.draw(disk, anchor(0), 100, 0);
+    assert_eq!(run(&mut a, net_a), run(&mut b, net_b));
+}
+
+#[test]
+fn recording_changes_nothing_and_keeps_what_is_not_default() {
+    let (mut plain, d) = fresh(false);
+    let (mut recorded, e) = fresh(true);
+    let drawn = run(&mut plain, d);
+    assert_eq!(drawn, run(&mut recorded, e));
+    assert_eq!(recorded.recorded().len(), drawn.iter().filter(|v| **v != 0).count());
+}
+
+#[test]
+fn the_whole_set_replays_the_run() {
+    let (mut first, d) = fresh(true);
+    let drawn = run(&mut first, d);
+    let set = first.recorded().to_vec();
+    let mut again = Choices::default();
+    again.reset(1, false); // the seed no longer matters
+    again.replay(&set);
+    let e = again.domain("net/a/b");
+    assert_eq!(drawn, run(&mut again, e));
+    assert_eq!(again.unused(), 0);
+}
+
+#[test]
+fn any_subset_is_a_legal_run() {
+    let (mut first, d) = fresh(true);
+    let drawn = run(&mut first, d);
+    let kept = first.recorded()[1];
+    let stray = Choice { anchor: Anchor { actor: 99, ordinal: 0 }, ..kept };
+    let mut again = Choices::default();
+    again.reset(42, false);
+    again.replay(&[kept, stray]);
+    let e = again.domain("net/a/b");
+    let values = run(&mut again, e);
+    let different: Vec<_> = values.iter().filter(|v| **v != 0).collect();
+    assert_eq!(different, [&kept.picked]);
+    assert!(drawn.contains(&kept.picked));
+    assert_eq!(again.unused(), 1, "the anchor that never came up");
+}
+
+#[test]
+fn a_value_out_of_bounds_is_the_default() {
+    let (mut choices, _) = fresh(false);
+    let domain = hash_bytes(b"net/a/b");
+    let wild = Choice { domain, anchor: anchor(0), occurrence: 0, picked: 17, default: 0 };
+    choices.replay(&[wild]);
+    let d = choices.domain("net/a/b");
+    assert_eq!(choices.draw(d, anchor(0), 4, 1), 1);
+}
+
+#[test]
+fn a_chance_of_nothing_draws_nothing() {
+    let (mut a, d) = fresh(false);
+    let (mut b, e) = fresh(false);
+    assert!(!a.chance(d, anchor(0), 0, 10));
+    assert_eq!(run(&mut a, d), run(&mut b, e));
+    assert!((0..50).any(|i| a.chance(d, anchor(i), 1, 4)));
+    assert!(a.chance(d, anchor(0), 4, 4));
+}

@@ -1,0 +1,76 @@
+//! Inside a run, without a handle.
+//!
+//! Owns: the way from the code that runs to the kernel of its simulation. Does not own: anything.
+//! Invariant: [`with`] runs no user code, and panics where it is called inside a section.
+
+use crate::SimTime;
+use crate::bound::kernel;
+use crate::join::JoinHandle;
+use crate::kernel::Kernel;
+use crate::sim::Sim;
+use std::future::Future;
+
+/// Gives `f` the kernel of the simulation that runs on this thread; `None` where none runs. `f`
+/// must run no user code: nothing of a user is dropped, cloned, woken or called in it.
+#[inline]
+pub fn with<R>(f: impl FnOnce(&mut Kernel) -> R) -> Option<R> {
+    let mut guard = kernel::enter()?;
+    Some(f(&mut guard))
+}
+
+/// Does a simulation run on this thread?
+#[inline]
+pub fn is_inside() -> bool {
+    crate::here::place().lane.is_some()
+}
+
+/// A handle of the simulation that runs on this thread.
+pub fn sim() -> Option<Sim> {
+    with(|kernel| kernel.shared()).flatten().map(Sim::from_shared)
+}
+
+/// Virtual time.
+///
+/// # Panics
+/// Where no simulation runs on this thread.
+#[track_caller]
+pub fn now() -> SimTime {
+    with(Kernel::read_clock).unwrap_or_else(|| outside())
+}
+
+/// Spawns a task on the node of whoever runs.
+///
+/// # Panics
+/// Where no simulation runs on this thread.
+#[track_caller]
+pub fn spawn<F>(name: &str, future: F) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+    F::Output: 'static,
+{
+    let site = std::panic::Location::caller();
+    assert!(is_inside(), "{OUTSIDE}");
+    crate::join::spawn(future, name, None, site)
+}
+
+/// Draws from the choices of the run, as the program's own input: a number in `0..bound`, 0 being
+/// the default. Recorded, replayed and minimised with the schedule.
+///
+/// # Panics
+/// Where no simulation runs on this thread, or `bound` is 0.
+#[track_caller]
+pub fn choose(bound: u64) -> u64 {
+    let draw = |kernel: &mut Kernel| {
+        let (anchor, domain) = (kernel.anchor(), kernel.choices().domain("choose"));
+        kernel.choices().draw(domain, anchor, bound, 0)
+    };
+    with(draw).unwrap_or_else(|| outside())
+}
+
+pub(crate) const OUTSIDE: &str = "detsim: no simulation is running on this thread";
+
+#[track_caller]
+#[cold]
+pub(crate) fn outside() -> ! {
+    panic!("{OUTSIDE}")
+}

@@ -1,0 +1,300 @@
+//! Who waits for whom, when nothing can run.
+//!
+//! Owns: [`Deadlock`], built from the wait graph, with the cycles in it, and its text. Does not
+//! own: when a run is stuck ([`crate::run`]). Invariants: everything is in the order of task
+//! numbers; a cycle is named once, from its lowest task on.
+
+use crate::block::{Role, Wait};
+use crate::failure::Where;
+use crate::kernel::Kernel;
+use crate::site;
+use crate::waker::unpack;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// A run that is stuck.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// When.
+    pub place: Where,
+    /// The tasks that wait, by number.
+    pub tasks: Vec<BlockedTask>,
+    /// Tasks that wait for each other in a ring, each by its number.
+    pub cycles: Vec<Vec<u32>>,
+}
+
+/// A task that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedTask {
+    /// Its number.
+    pub number: u32,
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// Its node, where it has one.
+    pub node: Option<String>,
+    /// Where it was spawned.
+    pub spawned: String,
+    /// Why it could not run even if it were woken: its node is paused.
+    pub paused: bool,
+    /// The step of its last poll.
+    pub polled_at: u64,
+    /// What it waits for; nothing where it waits for something foreign to the simulation.
+    pub waits: Vec<WaitsFor>,
+    /// The awaits it is in, innermost first.
+    pub stack: Vec<String>,
+    /// It would have gone on, had anybody polled it.
+    pub would_run: bool,
+}
+
+/// One wait.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitsFor {
+    /// The operation.
+    pub op: String,
+    /// The kind of the resource.
+    pub resource: String,
+    /// Where the resource was created.
+    pub created: String,
+    /// Where the operation stands.
+    pub site: String,
+    /// The step since which it waits.
+    pub since: u64,
+    /// It was given what it waits for, and has not been polled since.
+    pub granted: bool,
+    /// Who has to do with the resource.
+    pub parties: Vec<PartyShown>,
+}
+
+/// Somebody who has to do with a resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartyShown {
+    /// The task, as reports name it.
+    pub task: String,
+    /// Its number; `None` for the simulation itself.
+    pub number: Option<u32>,
+    /// What it has to do with it.
+    pub role: Role,
+    /// Since which line.
+    pub site: String,
+    /// How many permits.
+    pub count: u32,
+    /// The task has ended.
+    pub finished: bool,
+}
+
+impl Kernel {
+    /// The report of a stuck run, without the stacks of tasks that were not recorded.
+    pub(crate) fn deadlock(&self) -> Deadlock {
+        let mut tasks: Vec<BlockedTask> =
+            self.tasks.living().map(|(index, _)| self.blocked_task(index)).collect();
+        tasks.sort_unstable_by_key(|task| task.number);
+        let cycles = cycles(&tasks);
+        Deadlock { place: self.place(), tasks, cycles }
+    }
+
+    /// What is known of the task in a slot.
+    pub(crate) fn blocked_task(&self, index: u32) -> BlockedTask {
+        let tag = self.tag_of(index);
+        let slot = self.tasks.get(index).expect("invariant: a living task has a slot");
+        let waits = || self.graph.waits.iter().flatten().filter(|wait| wait.task == tag);
+        let stack = waits().find_map(|wait| wait.stack.as_ref());
+        BlockedTask {
+            number: tag.number,
+            name: self.names.text(tag.name).map(str::to_owned),
+            node: self.shown_node(slot.node),
+            spawned: site::shown(slot.site),
+            paused: !self.nodes.runs(slot.node),
+            polled_at: slot.polled_at,
+            waits: waits().map(|wait| self.waits_for(wait)).collect(),
+            stack: stack.map_or_else(Vec::new, |stack| stack.frames()),
+            would_run: false,
+        }
+    }
+
+    fn waits_for(&self, wait: &Wait) -> WaitsFor {
+        let resource = &self.graph.resources[wait.object as usize];
+        let parties = resource.parties.iter().map(|party| {
+            let (generation, index) = unpack(party.task.word);
+            PartyShown {
+                task: self.shown_task(party.task),
+                number: (!party.task.is_nobody()).then_some(party.task.number),
+                role: party.role,
+                site: site::shown(party.site),
+                count: party.count,
+                finished: !party.task.is_nobody() && self.tasks.live(generation, index).is_none(),
+            }
+        });
+        WaitsFor {
+            op: wait.op.word().to_owned(),
+            resource: resource.kind.word().to_owned(),
+            created: site::shown(resource.site),
+            site: site::shown(wait.site),
+            since: wait.since,
+            granted: wait.granted,
+            parties: parties.collect(),
+        }
+    }
+}
+
+/// The rings among tasks of which each waits for the next, each found once.
+fn cycles(tasks: &[BlockedTask]) -> Vec<Vec<u32>> {
+    let edges: BTreeMap<u32, BTreeSet<u32>> = tasks
+        .iter()
+        .map(|task| {
+            let parties = task.waits.iter().flat_map(|wait| &wait.parties);
+            let alive = parties.filter(|party| !party.finished);
+            (task.number, alive.filter_map(|party| party.number).collect())
+        })
+        .collect();
+    let mut found = BTreeSet::new();
+    for start in edges.keys() {
+        walk(&edges, &mut vec![*start], &mut BTreeSet::new(), &mut found);
+    }
+    found.into_iter().take(CYCLES_MAX).collect()
+}
+
+/// Rings named in one report.
+const CYCLES_MAX: usize = 8;
+
+/// Follows the edges from the end of `path`; a ring back to its start is found. Each task is
+/// visited once from each start, and only tasks above the start: the lowest names the ring.
+fn walk(
+    edges: &BTreeMap<u32, BTreeSet<u32>>,
+    path: &mut Vec<u32>,
+    seen: &mut BTreeSet<u32>,
+    found: &mut BTreeSet<Vec<u32>>,
+) {
+    let (start, last) = (path[0], path[path.len() - 1]);
+    for next in edges.get(&last).into_iter().flatten() {
+        if *next == start {
+            found.insert(path.clone());
+        } else if *next > start && seen.insert(*next) {
+            path.push(*next);
+            walk(edges, path, seen, found);
+            path.pop();
+        }
+    }
+}
+
+impl Deadlock {
+    /// `2 tasks blocked`.
+    pub(crate) fn count(&self) -> String {
+        match self.tasks.len() {
+            1 => "1 task blocked".to_owned(),
+            n => format!("{n} tasks blocked"),
+        }
+    }
+
+    /// The places that make the failure's signature: of the cycle where there is one.
+    pub(crate) fn sites(&self) -> String {
+        let in_cycle: BTreeSet<u32> = self.cycles.iter().flatten().copied().collect();
+        let chosen = self.tasks.iter().filter(|task| {
+            task.would_run || (in_cycle.is_empty() || in_cycle.contains(&task.number))
+        });
+        let sites: BTreeSet<&str> = chosen
+            .flat_map(|task| {
+                let waits = task.waits.iter().map(|wait| wait.site.as_str());
+                waits.chain(task.waits.is_empty().then_some(task.spawned.as_str()))
+            })
+            .collect();
+        sites.into_iter().collect::<Vec<_>>().join(" ")
+    }
+
+    fn title_of(&self, number: u32) -> String {
+        let task = self.tasks.iter().find(|task| task.number == number);
+        task.map_or_else(|| format!("task {number}"), BlockedTask::title)
+    }
+}
+
+impl BlockedTask {
+    /// `task 17 "apply-loop"`.
+    pub fn title(&self) -> String {
+        match &self.name {
+            Some(name) => format!("task {} \"{name}\"", self.number),
+            None => format!("task {}", self.number),
+        }
+    }
+}
+
+impl fmt::Display for Deadlock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tasks.iter().try_for_each(|task| task.fmt(f))?;
+        for cycle in &self.cycles {
+            let mut ring: Vec<String> = cycle.iter().map(|n| self.title_of(*n)).collect();
+            match cycle.as_slice() {
+                [_] => writeln!(f, "  cycle: {} waits for itself", ring[0])?,
+                _ => {
+                    ring.push(ring[0].clone());
+                    writeln!(f, "  cycle: {}", ring.join(" -> "))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for BlockedTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "  {}", self.title())?;
+        if let Some(node) = &self.node {
+            write!(f, " on {node}")?;
+        }
+        write!(f, ", spawned at {}", self.spawned)?;
+        writeln!(f, "{}", if self.paused { ", its node is paused" } else { "" })?;
+        self.waits.iter().try_for_each(|wait| wait.fmt(f))?;
+        if self.waits.is_empty() {
+            writeln!(f, "    waits for something that is not of the simulation")?;
+        }
+        if self.would_run {
+            writeln!(f, "    polled once more it went on: the wakeup was lost")?;
+        }
+        for (index, frame) in self.stack.iter().enumerate() {
+            let label = if index == 0 { "stack:" } else { "" };
+            writeln!(f, "    {label:<7}{frame}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for WaitsFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { op, resource, created, site, since, .. } = self;
+        writeln!(
+            f,
+            "    waits: {op} at {site}, for the {resource} of {created}, since step {since}"
+        )?;
+        if self.granted {
+            writeln!(f, "      it was granted, but the future has not been polled since")?;
+        }
+        if self.parties.is_empty() {
+            writeln!(f, "      nobody has it")?;
+        }
+        self.parties.iter().try_for_each(|party| party.fmt(f))
+    }
+}
+
+impl fmt::Display for PartyShown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = match self.role {
+            Role::Holds => "held by",
+            Role::LastReceived => "last received from by",
+            Role::LastSent => "last sent to by",
+            Role::Runs => "still running:",
+        };
+        write!(f, "      {verb} {}", self.task)?;
+        if self.finished {
+            write!(f, " (which has ended)")?;
+        }
+        if self.count > 1 {
+            write!(f, ", {} permits", self.count)?;
+        }
+        match self.role {
+            Role::Runs => writeln!(f, ", spawned at {}", self.site),
+            _ => writeln!(f, " at {}", self.site),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,261 @@
+//! Spawning, and the handle to what was spawned.
+//!
+//! Owns: [`JoinHandle`], [`AbortHandle`], [`JoinError`]. Does not own: the task. Invariants: as in
+//! tokio, a handle may be moved to any thread, and dropping it detaches the task; a panic reaches
+//! the handle, and where there is none it fails the run.
+
+use crate::block::TaskTag;
+use crate::context;
+use crate::event::{Event, NodeId, TaskNumber};
+use crate::failure::Failure;
+use crate::kernel::Kernel;
+use crate::rng::fold;
+use crate::site;
+use crate::slot::{self, BodyPtr, JoinPtr, Lost};
+use crate::task::Spawn;
+use std::any::Any;
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+/// Waits for the end of a task.
+#[must_use = "dropping the handle detaches the task; it runs on"]
+pub struct JoinHandle<T> {
+    task: JoinPtr<T>,
+    tag: TaskTag,
+    site: &'static Location<'static>,
+}
+
+/// Aborts a task, without waiting for it.
+#[derive(Clone, Copy, Debug)]
+pub struct AbortHandle {
+    tag: TaskTag,
+}
+
+/// Why a task gave no result.
+pub struct JoinError {
+    task: TaskNumber,
+    cause: Cause,
+}
+
+enum Cause {
+    Aborted,
+    /// The lock is for `Sync` alone: a payload is only `Send`.
+    Panicked {
+        message: String,
+        payload: Mutex<Box<dyn Any + Send>>,
+    },
+}
+
+/// Spawns on `node`, or on the node of whoever runs. A simulation runs on this thread.
+pub(crate) fn spawn<F>(
+    future: F,
+    name: &str,
+    node: Option<NodeId>,
+    site: &'static Location<'static>,
+) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+{
+    let (body, task) = slot::boxed(future, site);
+    let type_name = std::any::type_name::<F>();
+    let tag = enroll(body, type_name, name, node, site);
+    JoinHandle { task, tag, site }
+}
+
+/// Compiled once: everything about a spawn that does not depend on the future's type.
+#[inline(never)]
+fn enroll(
+    body: BodyPtr,
+    type_name: &'static str,
+    name: &str,
+    node: Option<NodeId>,
+    site: &'static Location<'static>,
+) -> TaskTag {
+    let enroll = |kernel: &mut Kernel| {
+        let name = kernel.names.number(name);
+        let node = node.unwrap_or_else(|| kernel.current_node());
+        kernel.enroll(Spawn { site, type_name, name, node, preemptible: true }, body)
+    };
+    context::with(enroll).unwrap_or_else(|| context::outside())
+}
+
+impl Kernel {
+    fn enroll(&mut self, spawn: Spawn, body: BodyPtr) -> TaskTag {
+        if self.tasks.alive() >= self.limits.tasks {
+            self.fail(Failure::too_many_tasks(self, spawn.site));
+        }
+        let sig = self.task_signature(&spawn);
+        let parent = self.current_slot().map_or(0, |slot| slot.history);
+        let index = self.tasks.enroll(spawn, body, sig);
+        if let Some(slot) = self.tasks.get_mut(index) {
+            slot.history = fold(sig, parent);
+        }
+        self.arm_stop(index);
+        let tag = self.tag_of(index);
+        self.record_with(|kernel| Event::Spawned {
+            task: TaskNumber(tag.number),
+            node: spawn.node,
+            name: kernel.names.text(spawn.name).unwrap_or_default().to_owned(),
+            site: site::shown(spawn.site),
+        });
+        self.wake(tag.word);
+        tag
+    }
+
+    /// Has the task of this word dropped instead of polled, the next time it is its turn.
+    pub(crate) fn abort(&mut self, word: u64) {
+        let (generation, index) = crate::waker::unpack(word);
+        if self.tasks.live(generation, index).is_none() {
+            return;
+        }
+        if let Some(slot) = self.tasks.get_mut(index) {
+            slot.aborted = true;
+        }
+        self.wake(word);
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// Aborts the task: its future is dropped where it waits. A task that has ended stays ended.
+    pub fn abort(&self) {
+        self.abort_handle().abort();
+    }
+
+    /// A handle that can only abort.
+    pub fn abort_handle(&self) -> AbortHandle {
+        AbortHandle { tag: self.tag }
+    }
+
+    /// Whether the task has ended.
+    pub fn is_finished(&self) -> bool {
+        self.task.get().is_finished()
+    }
+
+    /// The number of the task.
+    pub fn number(&self) -> TaskNumber {
+        TaskNumber(self.tag.number)
+    }
+}
+
+impl AbortHandle {
+    /// Aborts the task.
+    pub fn abort(&self) {
+        crate::lane::Lane::abort(self.tag.word);
+    }
+
+    /// The number of the task.
+    pub fn number(&self) -> TaskNumber {
+        TaskNumber(self.tag.number)
+    }
+}
+
+impl<T> Future for JoinHandle<T> {
+    type Output = Result<T, JoinError>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let joined = self.task.get().join(cx, self.site, self.tag);
+        let task = TaskNumber(self.tag.number);
+        joined.map(|out| out.map_err(|lost| JoinError::new(task, lost)))
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    fn drop(&mut self) {
+        if let Some(Lost::Panicked(payload)) = self.task.get().leave() {
+            let message = message_of(&*payload);
+            let tag = self.tag;
+            context::with(|kernel| kernel.fail(Failure::panicked(kernel, tag, message)));
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").field("id", &self.tag.number).finish_non_exhaustive()
+    }
+}
+
+impl JoinError {
+    fn new(task: TaskNumber, lost: Lost) -> Self {
+        let cause = match lost {
+            Lost::Aborted => Cause::Aborted,
+            Lost::Panicked(payload) => {
+                Cause::Panicked { message: message_of(&*payload), payload: Mutex::new(payload) }
+            }
+        };
+        Self { task, cause }
+    }
+
+    /// The task was aborted, or its node went down.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.cause, Cause::Aborted)
+    }
+
+    /// The task panicked.
+    pub fn is_panic(&self) -> bool {
+        matches!(self.cause, Cause::Panicked { .. })
+    }
+
+    /// What the task panicked with.
+    ///
+    /// # Panics
+    /// Where it did not panic.
+    #[track_caller]
+    pub fn into_panic(self) -> Box<dyn Any + Send> {
+        self.try_into_panic().expect("`JoinError` reason is not a panic.")
+    }
+
+    /// What the task panicked with, or this error back.
+    ///
+    /// # Errors
+    /// Where it did not panic.
+    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
+        match self.cause {
+            Cause::Panicked { payload, .. } => {
+                Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
+            }
+            Cause::Aborted => Err(self),
+        }
+    }
+
+    /// The number of the task.
+    pub fn number(&self) -> TaskNumber {
+        self.task
+    }
+}
+
+impl fmt::Display for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Cause::Aborted => write!(f, "task {} was cancelled", self.task.0),
+            Cause::Panicked { message, .. } => {
+                write!(f, "task {} panicked with message {message:?}", self.task.0)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for JoinError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.task.0;
+        match &self.cause {
+            Cause::Aborted => write!(f, "JoinError::Cancelled(Id({id}))"),
+            Cause::Panicked { message, .. } => {
+                write!(f, "JoinError::Panic(Id({id}), {message:?}, ...)")
+            }
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+/// The text of a panic.
+pub fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "a panic without a text".to_owned())
+}

@@ -1,0 +1,495 @@
+//! The state of one simulation.
+//!
+//! Owns: [`Kernel`], which holds every part of a run, and the operations that primitives do on it
+//! inside a section: waking, being stopped before an operation, folding history. Does not own: the
+//! run loop ([`crate::run`]) or the handle ([`crate::Sim`]). Invariants: touched by the baton
+//! holder alone; never borrowed while user code runs; memory is reused from run to run.
+
+use crate::SimTime;
+use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
+use crate::choice::{Anchor, Choice, Choices, SCHED};
+use crate::event::{Event, NodeId, TaskNumber};
+use crate::failure::Failure;
+use crate::limits::Limits;
+use crate::names::Names;
+use crate::node::Nodes;
+use crate::queue::Queue;
+use crate::rng::{Stream, fold};
+use crate::scheduler::{Pick, Policy, Ready, Strategy};
+use crate::sim::Shared;
+use crate::site::SiteCache;
+use crate::task::{Ordinals, Slot, Spawn, Tasks};
+use crate::trace::{Recorder, RunHash};
+use crate::waker::{pack, unpack};
+use std::panic::Location;
+use std::rc::{Rc, Weak};
+use std::task::Waker;
+
+/// No task: the simulation's own callbacks, or nothing runs.
+pub(crate) const NO_TASK: u32 = u32::MAX;
+
+/// What one poll costs of virtual time.
+pub(crate) const POLL_NS: u64 = 50;
+/// What one reading of the clock costs, so that a loop that waits for a moment ends.
+const READ_NS: u64 = 10;
+
+/// How a run is set up.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct SimConfig {
+    /// Who runs next.
+    pub strategy: Strategy,
+    /// What the run may use up.
+    pub limits: Limits,
+    /// Keep the trace and the non-default choices, and the stack of every wait.
+    pub record: bool,
+    /// Where tasks may be stopped.
+    pub preempt: Preempt,
+    /// Take these choices and defaults for all others, instead of the seed's.
+    pub replay: Option<Vec<Choice>>,
+}
+
+/// Where a task may be stopped in favour of another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preempt {
+    /// Before every operation on a shared object.
+    #[default]
+    Ops,
+    /// Only where it waits.
+    Await,
+}
+
+/// All state of a run.
+#[derive(Debug, Default)]
+pub struct Kernel {
+    id: u64,
+    lane: u32,
+    seed: u64,
+    pub(crate) now_ns: u64,
+    pub(crate) paused_clock: bool,
+    pub(crate) steps: u64,
+    pub(crate) completed: u64,
+    pub(crate) limits: Limits,
+    preempt: Preempt,
+    pub(crate) tasks: Tasks,
+    pub(crate) policy: Policy,
+    pub(crate) queue: Queue,
+    pub(crate) choices: Choices,
+    pub(crate) hash: RunHash,
+    pub(crate) graph: WaitGraph,
+    pub(crate) nodes: Nodes,
+    pub(crate) names: Names,
+    pub(crate) recorder: Recorder,
+    pub(crate) failure: Option<Failure>,
+    pub(crate) user: Option<Stream>,
+    sites: SiteCache,
+    root_ordinals: Ordinals,
+    current: u32,
+    tag: TaskTag,
+    node: NodeId,
+    /// The current task stopped itself before an operation in this poll.
+    pub(crate) stopped: bool,
+    /// The current task yielded of its own will in this poll.
+    pub(crate) yielded: bool,
+    last: Pick,
+    probing: bool,
+    shared: Weak<Shared>,
+}
+
+impl Default for Pick {
+    fn default() -> Self {
+        Self { current: None, is_yield: true }
+    }
+}
+
+impl Kernel {
+    /// A fresh run in this memory.
+    pub(crate) fn begin(&mut self, id: u64, lane: u32, seed: u64, config: &SimConfig) {
+        (self.id, self.lane, self.seed) = (id, lane, seed);
+        (self.now_ns, self.paused_clock) = (0, false);
+        (self.steps, self.completed) = (0, 0);
+        (self.limits, self.preempt) = (config.limits, config.preempt);
+        self.choices.reset(seed, config.record);
+        self.policy.reset(config.strategy, self.choices.stream("sched"));
+        if let Some(set) = &config.replay {
+            self.choices.replay(set);
+            self.policy.reset(Strategy::Fifo, self.choices.stream("sched"));
+        }
+        self.hash = RunHash::default();
+        self.recorder.reset(config.record);
+        self.nodes.reset();
+        self.names.reset();
+        self.failure = None;
+        self.user = None;
+        (self.current, self.tag, self.node) = (NO_TASK, TaskTag::NOBODY, NodeId::NONE);
+        (self.stopped, self.yielded, self.probing) = (false, false, false);
+        self.last = Pick::default();
+    }
+
+    /// Lets go of what the run had, after its tasks are gone.
+    pub(crate) fn end(&mut self) {
+        self.tasks.clear();
+        self.graph.clear();
+        self.root_ordinals.clear();
+        self.shared = Weak::new();
+    }
+
+    pub(crate) fn set_shared(&mut self, shared: Weak<Shared>) {
+        self.shared = shared;
+    }
+
+    /// What the handles of this simulation share.
+    pub(crate) fn shared(&mut self) -> Option<Rc<Shared>> {
+        self.shared.upgrade()
+    }
+
+    /// The owner id of the run.
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The steps so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Virtual time, without the cost of a reading.
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        SimTime::from_nanos(self.now_ns)
+    }
+
+    /// Virtual time as the program under test reads it: a reading takes a few nanoseconds, unless
+    /// the clock is paused.
+    #[inline]
+    pub fn read_clock(&mut self) -> SimTime {
+        if !self.paused_clock && self.current != NO_TASK {
+            self.now_ns += READ_NS;
+        }
+        self.now()
+    }
+
+    // ------------------------------------------------------------ who runs
+
+    /// The tag of the task that runs.
+    #[inline]
+    pub fn current_tag(&self) -> TaskTag {
+        self.tag
+    }
+
+    pub(crate) fn current_index(&self) -> u32 {
+        self.current
+    }
+
+    pub(crate) fn current_number(&self) -> TaskNumber {
+        TaskNumber(self.tag.number)
+    }
+
+    /// The node of the task or handler that runs.
+    #[inline]
+    pub fn current_node(&self) -> NodeId {
+        self.node
+    }
+
+    #[inline]
+    pub(crate) fn current_slot(&mut self) -> Option<&mut Slot> {
+        self.tasks.get_mut(self.current)
+    }
+
+    #[inline]
+    pub(crate) fn set_current(&mut self, slot: u32, tag: TaskTag, node: NodeId) {
+        (self.current, self.tag, self.node) = (slot, tag, node);
+    }
+
+    #[inline]
+    pub(crate) fn clear_current(&mut self) {
+        self.set_current(NO_TASK, TaskTag::NOBODY, NodeId::NONE);
+    }
+
+    /// The tag of a slot.
+    pub(crate) fn tag_of(&self, slot: u32) -> TaskTag {
+        self.tasks.tag(self.lane, slot)
+    }
+
+    /// The word of a slot.
+    #[inline]
+    pub(crate) fn word_of(&self, slot: u32, generation: u32) -> u64 {
+        pack(self.lane, generation, slot)
+    }
+
+    /// Makes the task of this word ready; a word of the past does nothing.
+    #[inline]
+    pub fn wake(&mut self, word: u64) {
+        let (generation, index) = unpack(word);
+        let Some(slot) = self.tasks.get_mut(index) else { return };
+        if slot.generation != generation || slot.queued || slot.body.is_none() {
+            return;
+        }
+        slot.queued = true;
+        if !self.nodes.runs(slot.node) {
+            return self.nodes.park(slot.node, index);
+        }
+        let ready = Ready { slot: index, task: slot.sig, op: slot.op, object: slot.object };
+        self.policy.ready(ready);
+    }
+
+    /// Takes the next task to run.
+    #[inline]
+    pub(crate) fn pick(&mut self) -> Option<u32> {
+        if self.choices.is_plain() {
+            return self.policy.pick(self.last);
+        }
+        self.pick_slow()
+    }
+
+    #[cold]
+    fn pick_slow(&mut self) -> Option<u32> {
+        let default = self.policy.default_pick(self.last)?;
+        let actor = self.last.current.and_then(|slot| self.tasks.get_mut(slot));
+        let anchor = actor.map_or(Anchor::default(), |slot| {
+            slot.picks += 1;
+            Anchor { actor: slot.sig, ordinal: slot.picks }
+        });
+        let occurrence = self.choices.occurrence(SCHED, anchor);
+        let picked = match self.choices.replayed(SCHED, anchor, occurrence) {
+            None => self.policy.pick(self.last)?,
+            Some(wanted) => {
+                let slot = wanted.and_then(|sig| self.ready_slot(sig)).unwrap_or(default);
+                self.policy.remove(slot);
+                slot
+            }
+        };
+        let sig = |slot| self.tasks.get(slot).map_or(0, |s: &Slot| s.sig);
+        let (picked_sig, default_sig) = (sig(picked), sig(default));
+        let choice =
+            Choice { domain: SCHED, anchor, occurrence, picked: picked_sig, default: default_sig };
+        self.choices.note(choice);
+        Some(picked)
+    }
+
+    fn ready_slot(&self, sig: u64) -> Option<u32> {
+        let mut living = self.tasks.living();
+        living.find(|(_, s)| s.sig == sig && s.queued && self.nodes.runs(s.node)).map(|(i, _)| i)
+    }
+
+    pub(crate) fn set_last(&mut self, slot: u32, is_yield: bool) {
+        self.last = Pick { current: Some(slot), is_yield };
+    }
+
+    // ------------------------------------------------------------ operations
+
+    /// An operation of the current task on `object` is about to begin, asked for by a future
+    /// whose task waits with `waker`. True: the task is stopped first; the future returns
+    /// `Pending` and does nothing else, and is polled again later. `asked` belongs to the future
+    /// and keeps it from being stopped twice.
+    #[inline]
+    pub fn stops_before(
+        &mut self,
+        object: &mut Object,
+        kind: OpKind,
+        asked: &mut bool,
+        waker: &Waker,
+    ) -> bool {
+        object.bind(self);
+        if !*asked {
+            *asked = true;
+            let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+            slot.ops += 1;
+            if slot.ops >= slot.stop_at {
+                return self.stop(object, kind, waker);
+            }
+        }
+        false
+    }
+
+    #[cold]
+    fn stop(&mut self, object: &Object, kind: OpKind, waker: &Waker) -> bool {
+        let after = self.policy.preempt_after();
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        let anchor = Anchor { actor: slot.sig, ordinal: slot.ops };
+        let drawn = slot.stop_at != u32::MAX && after.is_some();
+        slot.stop_at = after.map_or(u32::MAX, |n| slot.ops.saturating_add(n));
+        // A waker that is not the task's own belongs to a combinator that may never poll again.
+        let own = crate::waker::ours(waker) == Some(self.tag.word);
+        let stops = self.stop_choice(anchor, drawn) && own;
+        if !stops {
+            return false;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        (slot.op, slot.object) = (kind, object.sig());
+        self.stopped = true;
+        self.wake(self.tag.word);
+        self.record_with(|k| Event::Preempted {
+            task: k.current_number(),
+            op: format!("{} on {}", kind.word(), object.shown()),
+        });
+        true
+    }
+
+    fn stop_choice(&mut self, anchor: Anchor, drawn: bool) -> bool {
+        if self.choices.is_plain() {
+            return drawn;
+        }
+        let domain = fold(SCHED, 2);
+        let occurrence = self.choices.occurrence(domain, anchor);
+        let picked = match self.choices.replayed(domain, anchor, occurrence) {
+            None => drawn,
+            Some(value) => value == Some(1),
+        };
+        if self.choices.is_replay() {
+            // Every operation asks: the set, not a count, says where to stop.
+            if let Some(slot) = self.tasks.get_mut(self.current) {
+                slot.stop_at = 0;
+            }
+        }
+        let picked_value = u64::from(picked);
+        self.choices.note(Choice { domain, anchor, occurrence, picked: picked_value, default: 0 });
+        picked
+    }
+
+    /// Before which operation a fresh task is stopped first.
+    pub(crate) fn arm_stop(&mut self, slot: u32) {
+        let preemptible = self.preempt == Preempt::Ops
+            && self.tasks.get(slot).is_some_and(|slot| slot.preemptible);
+        let stop_at = match preemptible {
+            false => u32::MAX,
+            true if self.choices.is_replay() => 0,
+            true => self.policy.preempt_after().unwrap_or(u32::MAX),
+        };
+        if let Some(slot) = self.tasks.get_mut(slot) {
+            slot.stop_at = stop_at;
+        }
+    }
+
+    /// The current task operates on `object`: their histories become one.
+    #[inline]
+    pub fn operate(&mut self, object: &mut Object, kind: OpKind) {
+        object.bind(self);
+        let Some(slot) = self.tasks.get_mut(self.current) else { return };
+        let event = object.operate(slot.history, kind);
+        slot.history = event;
+        self.hash.operation(event);
+        if self.recorder.is_on() {
+            self.record_operation(object, kind);
+        }
+    }
+
+    #[cold]
+    fn record_operation(&mut self, object: &Object, kind: OpKind) {
+        let event = Event::Operated {
+            task: self.current_number(),
+            op: kind.word().to_owned(),
+            object: object.shown(),
+        };
+        self.push_event(event);
+    }
+
+    /// Whether the poll that is under way ended with the task being stopped before an operation.
+    /// A combinator that sees this returns `Pending` at once, and polls the same arm first when it
+    /// is polled again: so that a stop cannot be told from any other suspension.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    /// The current task lets others run.
+    #[inline]
+    pub fn note_yield(&mut self) {
+        self.yielded = true;
+        if let Some(slot) = self.current_slot() {
+            slot.op = OpKind::Yield;
+        }
+    }
+
+    // ------------------------------------------------------------ signatures
+
+    /// The signature of a task to be spawned by whoever runs now.
+    pub(crate) fn task_signature(&mut self, spawn: &Spawn) -> u64 {
+        let place = fold(self.sites.site(spawn.site), self.sites.text(spawn.type_name));
+        self.child_signature(place)
+    }
+
+    /// The signature of an object created by whoever runs now.
+    pub(crate) fn object_signature(
+        &mut self,
+        site: &'static Location<'static>,
+        kind: ResourceKind,
+    ) -> u64 {
+        let place = fold(self.sites.site(site), kind as u64 + 0x0B1E);
+        self.child_signature(place)
+    }
+
+    fn child_signature(&mut self, place: u64) -> u64 {
+        match self.tasks.get(self.current).map(|slot| slot.sig) {
+            Some(parent) => {
+                let ordinal = self.tasks.ordinal(self.current, place);
+                fold(fold(parent, place), u64::from(ordinal))
+            }
+            None => fold(place, u64::from(self.root_ordinals.next(place))),
+        }
+    }
+
+    pub(crate) fn site_hash(&mut self, site: &'static Location<'static>) -> u64 {
+        self.sites.site(site)
+    }
+
+    // ------------------------------------------------------------ events
+
+    /// Keeps an event, where the run is recorded; `event` is called only then.
+    #[inline]
+    pub fn record_with(&mut self, event: impl FnOnce(&Self) -> Event) {
+        if self.recorder.is_on() {
+            let event = event(self);
+            self.push_event(event);
+        }
+    }
+
+    #[cold]
+    fn push_event(&mut self, event: Event) {
+        let (now, steps) = (self.now(), self.steps);
+        self.recorder.push(now, steps, event);
+    }
+
+    /// Stacks of waits are kept in a recorded run, and in the poll that diagnoses a deadlock.
+    #[inline]
+    pub(crate) fn captures_stacks(&self) -> bool {
+        self.recorder.is_on() || self.probing
+    }
+
+    pub(crate) fn set_probing(&mut self, probing: bool) {
+        self.probing = probing;
+    }
+
+    pub(crate) fn wait_mut(&mut self, record: u32) -> Option<&mut Wait> {
+        self.graph.waits.get_mut((record as usize).wrapping_sub(1))?.as_mut()
+    }
+
+    /// The first failure of a run is its failure.
+    pub(crate) fn fail(&mut self, failure: Failure) {
+        self.failure.get_or_insert(failure);
+    }
+
+    /// The stream of what the program under test draws for itself.
+    pub(crate) fn user_stream(&mut self) -> &mut Stream {
+        let stream = self.choices.stream("user");
+        self.user.get_or_insert(stream)
+    }
+
+    /// The choices of this run.
+    #[inline]
+    pub fn choices(&mut self) -> &mut Choices {
+        &mut self.choices
+    }
+
+    /// The anchor of a choice that the current task makes: its signature and operation count.
+    pub fn anchor(&mut self) -> Anchor {
+        self.current_slot()
+            .map_or(Anchor::default(), |slot| Anchor { actor: slot.sig, ordinal: slot.ops })
+    }
+}

@@ -1,0 +1,99 @@
+//! Nodes: the domains of failure.
+//!
+//! Owns: names and states of nodes, and the ready tasks of paused ones. Does not own: what a
+//! crash does to disks and links (devices hear of it) or the tasks themselves. Invariants: node 0
+//! is the simulation itself and never stops; a task of a node that does not run is parked here and
+//! in no ready set.
+
+use crate::event::NodeId;
+use std::fmt;
+use std::rc::Rc;
+
+/// Whether a node runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeState {
+    Up,
+    Down,
+    Paused,
+}
+
+/// What a node does when it comes up.
+pub(crate) type Init = Rc<dyn Fn()>;
+
+pub(crate) struct NodeEntry {
+    pub(crate) name: String,
+    pub(crate) state: NodeState,
+    pub(crate) parked: Vec<u32>,
+    pub(crate) init: Option<Init>,
+    pub(crate) boots: u32,
+}
+
+impl fmt::Debug for NodeEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Node({} {:?})", self.name, self.state)
+    }
+}
+
+/// All nodes of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Nodes {
+    entries: Vec<NodeEntry>,
+}
+
+impl Nodes {
+    pub(crate) fn reset(&mut self) {
+        self.entries.clear();
+        self.add("sim");
+    }
+
+    fn add(&mut self, name: &str) -> NodeId {
+        self.entries.push(NodeEntry {
+            name: name.to_owned(),
+            state: NodeState::Up,
+            parked: Vec::new(),
+            init: None,
+            boots: 0,
+        });
+        NodeId(self.entries.len() as u16 - 1)
+    }
+
+    /// The node of this name, made where it is new.
+    ///
+    /// # Panics
+    /// Where there are 65,535 already.
+    #[track_caller]
+    pub(crate) fn named(&mut self, name: &str) -> NodeId {
+        if let Some(index) = self.entries.iter().position(|entry| entry.name == name) {
+            return NodeId(index as u16);
+        }
+        assert!(self.entries.len() < usize::from(u16::MAX), "detsim: more than 65535 nodes");
+        self.add(name)
+    }
+
+    #[inline]
+    pub(crate) fn runs(&self, node: NodeId) -> bool {
+        node == NodeId::NONE || self.entry(node).state == NodeState::Up
+    }
+
+    #[inline]
+    pub(crate) fn entry(&self, node: NodeId) -> &NodeEntry {
+        &self.entries[node.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn entry_mut(&mut self, node: NodeId) -> &mut NodeEntry {
+        &mut self.entries[node.0 as usize]
+    }
+
+    pub(crate) fn park(&mut self, node: NodeId, slot: u32) {
+        self.entry_mut(node).parked.push(slot);
+    }
+
+    pub(crate) fn name(&self, node: NodeId) -> &str {
+        &self.entry(node).name
+    }
+
+    pub(crate) fn take_inits(&mut self) -> Vec<Option<Init>> {
+        self.entries.iter_mut().map(|entry| entry.init.take()).collect()
+    }
+}

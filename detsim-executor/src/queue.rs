@@ -1,0 +1,162 @@
+//! What will happen later: timers, callbacks and the deadlines of devices.
+//!
+//! Owns: the one sequence that orders equal instants, the timer heap, the boxed callbacks, and the
+//! known next deadline of each device. Does not own: the devices' own queues. Invariant: a device's
+//! deadline here is current unless the device is marked as touched.
+
+use crate::SimTime;
+use crate::timer::{Action, Deadline, TimerKey, Timers};
+use std::fmt;
+use std::panic::Location;
+use std::task::Waker;
+
+/// A callback of the scenario.
+pub(crate) struct Callback {
+    pub(crate) run: Box<dyn FnOnce()>,
+    pub(crate) site: &'static Location<'static>,
+}
+
+impl fmt::Debug for Callback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Callback({})", self.site)
+    }
+}
+
+/// What is due next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    Timer,
+    Device(usize),
+}
+
+/// Names a device of a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceId(pub(crate) u32);
+
+/// The queue.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    pub(crate) timers: Timers,
+    callbacks: Vec<Option<Callback>>,
+    free: Vec<u32>,
+    /// Wakers that are not ours, each of one timer.
+    wakers: Vec<Option<Waker>>,
+    free_wakers: Vec<u32>,
+    devices: Vec<Option<Deadline>>,
+    touched: Vec<u32>,
+    seq: u64,
+}
+
+impl Queue {
+    /// Forgets everything that was to happen; what had been put in is dropped by the caller,
+    /// outside of the kernel.
+    pub(crate) fn reset(&mut self) -> (Vec<Option<Callback>>, Vec<Option<Waker>>) {
+        self.timers.clear();
+        self.free.clear();
+        self.free_wakers.clear();
+        self.devices.clear();
+        self.touched.clear();
+        self.seq = 0;
+        (std::mem::take(&mut self.callbacks), std::mem::take(&mut self.wakers))
+    }
+
+    /// The next number of the sequence.
+    #[inline]
+    pub(crate) fn next_seq(&mut self) -> u64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    pub(crate) fn arm(&mut self, at: SimTime, action: Action) -> TimerKey {
+        let seq = self.next_seq();
+        self.timers.arm(Deadline { at, seq }, action)
+    }
+
+    pub(crate) fn call_at(&mut self, at: SimTime, callback: Callback) {
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.callbacks[index as usize] = Some(callback);
+                index
+            }
+            None => {
+                self.callbacks.push(Some(callback));
+                self.callbacks.len() as u32 - 1
+            }
+        };
+        self.arm(at, Action::Call(index));
+    }
+
+    /// A timer for a waker that is not one of ours.
+    pub(crate) fn wake_at(&mut self, at: SimTime, waker: Waker) -> TimerKey {
+        let index = match self.free_wakers.pop() {
+            Some(index) => {
+                self.wakers[index as usize] = Some(waker);
+                index
+            }
+            None => {
+                self.wakers.push(Some(waker));
+                self.wakers.len() as u32 - 1
+            }
+        };
+        self.arm(at, Action::Foreign(index))
+    }
+
+    /// The waker of [`Action::Foreign`].
+    pub(crate) fn take_waker(&mut self, index: u32) -> Option<Waker> {
+        let waker = self.wakers.get_mut(index as usize)?.take();
+        self.free_wakers.push(index);
+        waker
+    }
+
+    /// Cancels a timer; a foreign waker comes back, to be dropped outside of the kernel.
+    pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<Waker> {
+        match self.timers.cancel(key)? {
+            Action::Foreign(index) => self.take_waker(index),
+            Action::Wake(_) | Action::Call(_) => None,
+        }
+    }
+
+    pub(crate) fn take_callback(&mut self, index: u32) -> Option<Callback> {
+        let callback = self.callbacks.get_mut(index as usize)?.take();
+        self.free.push(index);
+        callback
+    }
+
+    pub(crate) fn add_device(&mut self) -> DeviceId {
+        self.devices.push(None);
+        let id = self.devices.len() as u32 - 1;
+        self.touched.push(id);
+        DeviceId(id)
+    }
+
+    /// The device's deadline may have changed.
+    #[inline]
+    pub(crate) fn touch(&mut self, device: DeviceId) {
+        if !self.touched.contains(&device.0) {
+            self.touched.push(device.0);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn pop_touched(&mut self) -> Option<usize> {
+        self.touched.pop().map(|device| device as usize)
+    }
+
+    pub(crate) fn set_deadline(&mut self, device: usize, deadline: Option<Deadline>) {
+        self.devices[device] = deadline;
+    }
+
+    /// What is due first, with its deadline. No device may be marked as touched.
+    #[inline]
+    pub(crate) fn next(&self) -> Option<(Deadline, Due)> {
+        let mut next = self.timers.next().map(|deadline| (deadline, Due::Timer));
+        for (index, deadline) in self.devices.iter().enumerate() {
+            if let Some(deadline) = *deadline
+                && next.is_none_or(|(first, _)| deadline < first)
+            {
+                next = Some((deadline, Due::Device(index)));
+            }
+        }
+        next
+    }
+}

@@ -1,0 +1,525 @@
+//! The run loop.
+//!
+//! Owns: what happens next, again and again: a poll, or the earliest timer, callback or delivery;
+//! the end of a run, and the poll that diagnoses a stuck one. Does not own: any decision (those
+//! are the scheduler's and the choices'). Invariants: all user code of a run is called from here,
+//! with the kernel not borrowed; a panic in it never leaves the loop; equal instants happen in the
+//! order of their sequence.
+
+use crate::SimTime;
+use crate::bound::kernel::{self, Guard};
+use crate::context;
+use crate::deadlock::Deadlock;
+use crate::event::{Event, NodeChange, NodeId, TaskNumber};
+use crate::failure::Failure;
+use crate::here;
+use crate::join::message_of;
+use crate::kernel::{Kernel, NO_TASK, POLL_NS};
+use crate::lane::Lane;
+use crate::node::NodeState;
+use crate::queue::Due;
+use crate::sim::{Report, Shared, Sim};
+use crate::site;
+use crate::slot::{BodyPtr, Lost};
+use crate::stack;
+use crate::timer::Action;
+use crate::waker::{probing_waker, unpack, waker};
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// How long a run that has nothing to do waits for a thread that has used its objects.
+const OUTSIDE_WAIT: Duration = Duration::from_secs(10);
+
+/// A task whose turn it is.
+struct Turn {
+    slot: u32,
+    word: u64,
+    body: BodyPtr,
+    aborted: bool,
+}
+
+fn enter() -> Guard {
+    kernel::enter().expect("invariant: the run loop is inside its simulation")
+}
+
+/// Runs until `until`, the end of the task `main`, or until nothing is left.
+pub(crate) fn drive(
+    shared: &Shared,
+    until: SimTime,
+    main: Option<TaskNumber>,
+) -> Result<Report, Failure> {
+    let lane = here::place().lane.expect("invariant: the run loop is inside its simulation");
+    loop {
+        run_ready(lane, shared, main);
+        let mut kernel = enter();
+        if let Some(failure) = &kernel.failure {
+            return Err(failure.clone());
+        }
+        if main.is_some_and(|main| !kernel.is_alive(main)) {
+            return Ok(kernel.report());
+        }
+        match kernel.advance(until) {
+            Advance::Due(due) => {
+                drop(kernel);
+                happen(shared, due);
+            }
+            Advance::Horizon => return Ok(kernel.report()),
+            Advance::Nothing if until == SimTime::MAX => {
+                let waiting = kernel.tasks.alive() > 0;
+                let report = kernel.report();
+                drop(kernel);
+                if !waiting {
+                    return Ok(report);
+                }
+                if !wait_outside(lane) {
+                    let failure = diagnose();
+                    enter().fail(failure);
+                }
+            }
+            Advance::Nothing => {
+                kernel.now_ns = kernel.now_ns.max(until.as_nanos());
+                return Ok(kernel.report());
+            }
+        }
+    }
+}
+
+/// Polls ready tasks until none is left; what falls due meanwhile happens in between.
+fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) {
+    loop {
+        if lane.is_injected() {
+            take_injected(lane);
+        }
+        let mut kernel = enter();
+        let Some(turn) = kernel.next_turn() else { return };
+        drop(kernel);
+        let ended = poll(&turn);
+        let mut kernel = enter();
+        let number = kernel.current_number();
+        let body = kernel.end_turn(&turn, ended);
+        while let Some(due) = kernel.overdue() {
+            drop(kernel);
+            happen(shared, due);
+            kernel = enter();
+        }
+        drop(kernel);
+        drop(body);
+        if ended && main == Some(number) {
+            return;
+        }
+        refresh(shared);
+    }
+}
+
+/// Wakes that came from other threads.
+#[cold]
+fn take_injected(lane: &'static Lane) {
+    let (mut wakes, mut aborts) = (Vec::new(), Vec::new());
+    lane.take_wakes(&mut wakes, &mut aborts);
+    let mut kernel = enter();
+    wakes.into_iter().for_each(|word| kernel.wake(word));
+    aborts.into_iter().for_each(|word| kernel.abort(word));
+}
+
+/// Where other threads or simulations have used this one's objects, they may do so again.
+#[cold]
+fn wait_outside(lane: &'static Lane) -> bool {
+    (lane.has_escapes() || lane.is_injected()) && lane.wait(OUTSIDE_WAIT)
+}
+
+/// Polls, or drops, a task. True: it has ended.
+#[inline]
+fn poll(turn: &Turn) -> bool {
+    let waker = ManuallyDrop::new(waker(turn.word));
+    let mut cx = Context::from_waker(&waker);
+    let polled = catch_unwind(AssertUnwindSafe(|| {
+        if turn.aborted {
+            return None;
+        }
+        Some(turn.body.poll(&mut cx))
+    }));
+    match polled {
+        Ok(Some(Poll::Pending)) => false,
+        Ok(Some(Poll::Ready(()))) => true,
+        Ok(None) => cancel(&turn.body, turn.word, Lost::Aborted),
+        Err(payload) => cancel(&turn.body, turn.word, Lost::Panicked(payload)),
+    }
+}
+
+/// Drops a task's future and tells its handle why there is no result; a panic that nobody hears
+/// of fails the run. Always true: the task has ended.
+#[cold]
+fn cancel(body: &BodyPtr, word: u64, lost: Lost) -> bool {
+    let mut lost = lost;
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body.cancel())) {
+        // A second panic: the first one is the reason.
+        if matches!(lost, Lost::Aborted) {
+            lost = Lost::Panicked(payload);
+        }
+    }
+    let message = match &lost {
+        Lost::Aborted => None,
+        Lost::Panicked(payload) => Some(message_of(&**payload)),
+    };
+    let heard = body.lose(lost);
+    let mut kernel = enter();
+    let (_, index) = unpack(word);
+    let tag = kernel.tag_of(index);
+    match message {
+        None => kernel.record_with(|_| Event::Aborted { task: TaskNumber(tag.number) }),
+        Some(message) => {
+            kernel.record_with(|_| Event::Panicked {
+                task: TaskNumber(tag.number),
+                message: message.clone(),
+            });
+            if !heard {
+                let failure = Failure::panicked(&kernel, tag, message);
+                kernel.fail(failure);
+            }
+        }
+    }
+    true
+}
+
+/// Lets what is due happen.
+fn happen(shared: &Shared, due: Due) {
+    match due {
+        Due::Timer => fire(),
+        Due::Device(index) => {
+            let device = shared.devices.borrow()[index].clone();
+            guarded(|| device.handle());
+            let deadline = device.next_deadline();
+            enter().queue.set_deadline(index, deadline);
+        }
+    }
+    refresh(shared);
+}
+
+fn fire() {
+    let mut kernel = enter();
+    match kernel.queue.timers.pop() {
+        None => {}
+        Some(Action::Wake(word)) => {
+            kernel.steps -= 1; // the poll that follows is the step
+            kernel.wake(word);
+        }
+        Some(Action::Foreign(index)) => {
+            kernel.steps -= 1;
+            let waker = kernel.queue.take_waker(index);
+            drop(kernel);
+            guarded(|| waker.into_iter().for_each(std::task::Waker::wake));
+        }
+        Some(Action::Call(index)) => {
+            let callback = kernel.queue.take_callback(index);
+            let Some(callback) = callback else { return };
+            let site = kernel.site_hash(callback.site);
+            kernel.hash.step(site);
+            kernel.record_with(|_| Event::Called { site: site::shown(callback.site) });
+            drop(kernel);
+            guarded(callback.run);
+        }
+    }
+}
+
+/// Runs a callback or a handler; its panic fails the run.
+fn guarded(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        let mut kernel = enter();
+        let message = message_of(&*payload);
+        let tag = kernel.current_tag();
+        let failure = Failure::panicked(&kernel, tag, message);
+        kernel.fail(failure);
+    }
+}
+
+/// Asks touched devices for their next deadline.
+#[inline]
+fn refresh(shared: &Shared) {
+    while let Some(index) = context::with(|kernel| kernel.queue.pop_touched()).flatten() {
+        let device = shared.devices.borrow()[index].clone();
+        let deadline = device.next_deadline();
+        enter().queue.set_deadline(index, deadline);
+    }
+}
+
+enum Advance {
+    Due(Due),
+    Horizon,
+    Nothing,
+}
+
+impl Kernel {
+    /// Takes the next ready task, and makes it the current one.
+    fn next_turn(&mut self) -> Option<Turn> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let index = self.pick()?;
+        self.count_step();
+        let lane_word = |generation| self.word_of(index, generation);
+        let slot = self.tasks.get(index).expect("invariant: a ready task has a slot");
+        let word = lane_word(slot.generation);
+        let (body, node) = (slot.body.clone().expect("invariant: a ready task lives"), slot.node);
+        let tag = self.tag_of(index);
+        let steps = self.steps;
+        let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
+        slot.queued = false;
+        slot.polled_at = steps;
+        slot.polls += 1;
+        let (aborted, sig) = (slot.aborted, slot.sig);
+        self.hash.step(sig);
+        self.set_current(index, tag, node);
+        (self.stopped, self.yielded) = (false, false);
+        self.record_with(|kernel| Event::Stepped { task: kernel.current_number() });
+        Some(Turn { slot: index, word, body, aborted })
+    }
+
+    fn count_step(&mut self) {
+        self.steps += 1;
+        if self.steps >= self.limits.steps {
+            let failure = Failure::steps(self);
+            self.fail(failure);
+        }
+    }
+
+    fn end_turn(&mut self, turn: &Turn, ended: bool) -> Option<BodyPtr> {
+        self.clear_current();
+        if !self.paused_clock {
+            self.now_ns += POLL_NS;
+        }
+        let is_yield = ended || !self.stopped;
+        self.set_last(turn.slot, is_yield);
+        if ended {
+            let number = TaskNumber(self.tasks.tag(0, turn.slot).number);
+            if !turn.aborted {
+                self.completed += 1;
+                self.record_with(|_| Event::Finished { task: number });
+            }
+            self.policy_forget(turn.slot);
+            return self.tasks.finish(turn.slot);
+        }
+        if self.is_down(turn.slot) {
+            // The task stopped its own node: it goes as the others of the node did.
+            self.abort(turn.word);
+        }
+        None
+    }
+
+    /// A task that woke itself in its last poll stands in the ready set.
+    fn policy_forget(&mut self, slot: u32) {
+        let queued = self.tasks.get(slot).filter(|slot| slot.queued).map(|slot| slot.node);
+        match queued {
+            Some(node) if self.nodes.runs(node) => self.policy.remove(slot),
+            Some(node) => self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot),
+            None => {}
+        }
+    }
+
+    fn is_down(&self, slot: u32) -> bool {
+        let node = self.tasks.get(slot).map_or(NodeId::NONE, |slot| slot.node);
+        node != NodeId::NONE && self.nodes.entry(node).state == NodeState::Down
+    }
+
+    /// What should have happened by now.
+    #[inline]
+    fn overdue(&mut self) -> Option<Due> {
+        let (deadline, due) = self.queue.next()?;
+        (deadline.at.as_nanos() <= self.now_ns && self.failure.is_none()).then(|| {
+            self.count_step();
+            due
+        })
+    }
+
+    /// Moves the clock to what is due next, unless that lies behind `until`.
+    fn advance(&mut self, until: SimTime) -> Advance {
+        let Some((deadline, due)) = self.queue.next() else { return Advance::Nothing };
+        if deadline.at > until {
+            self.now_ns = self.now_ns.max(until.as_nanos());
+            return Advance::Horizon;
+        }
+        if deadline.at > self.limits.time {
+            let failure = Failure::limit(self, format!("virtual time of {}", self.limits.time));
+            self.fail(failure);
+        }
+        self.count_step();
+        self.now_ns = self.now_ns.max(deadline.at.as_nanos());
+        Advance::Due(due)
+    }
+
+    fn report(&self) -> Report {
+        let Self { steps, completed, hash, .. } = *self;
+        Report { steps, completed, now: self.now(), hash }
+    }
+
+    fn is_alive(&self, task: TaskNumber) -> bool {
+        self.tasks.living().any(|(_, slot)| slot.number == task.0)
+    }
+
+    pub(crate) fn node_changed(&mut self, node: NodeId, change: NodeChange) {
+        let entry = crate::rng::fold(u64::from(node.0), change as u64);
+        self.hash.step(entry);
+        self.record_with(|_| Event::Node { node, change });
+    }
+
+    /// Moves the ready tasks of a node out of the ready set.
+    pub(crate) fn pause_node(&mut self, node: NodeId) {
+        self.nodes.entry_mut(node).state = NodeState::Paused;
+        let ready: Vec<u32> =
+            self.tasks.living().filter(|(_, s)| s.node == node && s.queued).map(|e| e.0).collect();
+        for slot in ready {
+            self.policy.remove(slot);
+            self.nodes.park(node, slot);
+        }
+    }
+
+    /// Puts them back.
+    pub(crate) fn resume_node(&mut self, node: NodeId) {
+        let entry = self.nodes.entry_mut(node);
+        entry.state = NodeState::Up;
+        for slot in std::mem::take(&mut entry.parked) {
+            if let Some(task) = self.tasks.get_mut(slot) {
+                task.queued = false;
+                let generation = task.generation;
+                let word = self.word_of(slot, generation);
+                self.wake(word);
+            }
+        }
+    }
+}
+
+/// Runs `f` as something of a node: tasks it spawns belong to the node.
+pub(crate) fn as_node(node: NodeId, f: &dyn Fn()) {
+    let before = context::with(|kernel| {
+        let before = (kernel.current_index(), kernel.current_tag(), kernel.current_node());
+        kernel.set_current(before.0, before.1, node);
+        before
+    });
+    f();
+    if let Some((slot, tag, node)) = before {
+        context::with(|kernel| kernel.set_current(slot, tag, node));
+    }
+}
+
+/// Drops the tasks of a node, in the order of their numbers; not the one that runs, which goes
+/// when its poll is over.
+pub(crate) fn drop_tasks_of(node: NodeId) {
+    let current = context::with(|kernel| kernel.current_index()).unwrap_or(NO_TASK);
+    let of_node = |kernel: &mut Kernel| {
+        let living = kernel.tasks.living().filter(|(index, s)| s.node == node && *index != current);
+        let mut found: Vec<(u32, u32)> = living.map(|(index, s)| (s.number, index)).collect();
+        found.sort_unstable();
+        found
+    };
+    for (_, index) in context::with(of_node).unwrap_or_default() {
+        drop_task(index);
+    }
+}
+
+/// Drops the task in a slot.
+fn drop_task(index: u32) {
+    let take = |kernel: &mut Kernel| {
+        let slot = kernel.tasks.get(index)?;
+        Some((slot.body.clone()?, kernel.tag_of(index)))
+    };
+    let Some((body, tag)) = context::with(take).flatten() else { return };
+    let before = context::with(|kernel| {
+        let before = (kernel.current_index(), kernel.current_tag(), kernel.current_node());
+        kernel.set_current(index, tag, before.2);
+        before
+    });
+    cancel(&body, tag.word, Lost::Aborted);
+    let kept = context::with(|kernel| {
+        kernel.policy_forget(index);
+        if let Some((slot, tag, node)) = before {
+            kernel.set_current(slot, tag, node);
+        }
+        kernel.tasks.finish(index)
+    });
+    drop(kept);
+}
+
+/// Ends a run: drops its tasks, timers and callbacks, until the drops bring no new ones.
+pub(crate) fn tear_down(sim: &Sim) {
+    sim.inside(|| {
+        loop {
+            let first = |kernel: &mut Kernel| {
+                let first = kernel.tasks.living().min_by_key(|(_, slot)| slot.number);
+                first.map(|(index, _)| index)
+            };
+            if let Some(index) = context::with(first).flatten() {
+                drop_task(index);
+                continue;
+            }
+            let rest = context::with(|kernel| (kernel.queue.reset(), kernel.nodes.take_inits()));
+            let empty = rest.as_ref().is_none_or(|((c, w), i)| {
+                c.is_empty() && w.is_empty() && i.iter().all(Option::is_none)
+            });
+            drop(catch_unwind(AssertUnwindSafe(|| drop(rest))));
+            if empty && context::with(|kernel| kernel.tasks.alive()) == Some(0) {
+                break;
+            }
+        }
+        context::with(Kernel::end);
+    });
+}
+
+/// Why a run is stuck. The wait graph is copied first; then every task whose stack is not known is
+/// polled once more, with choices and preemption off: a task that goes on was not woken when it
+/// should have been.
+#[cold]
+fn diagnose() -> Failure {
+    let mut deadlock = {
+        let mut kernel = enter();
+        kernel.set_probing(true);
+        kernel.deadlock()
+    };
+    for index in 0..deadlock.tasks.len() {
+        if deadlock.tasks[index].stack.is_empty() && !deadlock.tasks[index].paused {
+            probe(&mut deadlock, index);
+        }
+    }
+    enter().set_probing(false);
+    match deadlock.tasks.iter().any(|task| task.would_run) {
+        true => Failure::LostWakeup(Box::new(deadlock)),
+        false => Failure::Deadlock(Box::new(deadlock)),
+    }
+}
+
+/// Polls a stuck task once, to see where it waits and whether it would go on.
+fn probe(deadlock: &mut Deadlock, index: usize) {
+    let number = deadlock.tasks[index].number;
+    let find = |kernel: &mut Kernel| {
+        let (slot, task) = kernel.tasks.living().find(|(_, task)| task.number == number)?;
+        let (body, node, ops) = (task.body.clone()?, task.node, task.ops);
+        let tag = kernel.tag_of(slot);
+        kernel.set_current(slot, tag, node);
+        Some((slot, tag, body, ops))
+    };
+    let Some((slot, tag, body, ops)) = context::with(find).flatten() else { return };
+    stack::take_noted();
+    let waker = probing_waker(tag.word);
+    let mut cx = Context::from_waker(&waker);
+    let polled = catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx)));
+    let noted = stack::take_noted();
+    let mut kernel = enter();
+    let moved = !matches!(polled, Ok(Poll::Pending))
+        || kernel.tasks.get(slot).is_some_and(|task| task.queued || task.ops != ops);
+    let known = kernel.blocked_task(slot);
+    kernel.clear_current();
+    let task = &mut deadlock.tasks[index];
+    task.stack = match (known.stack.is_empty(), noted) {
+        (true, Some(stack)) => stack.frames(),
+        _ => known.stack,
+    };
+    // A wait of ours is exact: only a foreign one can have missed its wakeup.
+    task.would_run = moved && task.waits.iter().all(|wait| wait.granted);
+    if matches!(polled, Ok(Poll::Ready(()))) {
+        // It has ended under the probe: it must not be polled again.
+        kernel.policy_forget(slot);
+        let kept = kernel.tasks.finish(slot);
+        drop(kernel);
+        drop(kept);
+    }
+}

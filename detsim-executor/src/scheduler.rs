@@ -1,0 +1,178 @@
+//! Who runs next.
+//!
+//! Owns: the trait [`Scheduler`], what it sees ([`Ready`], [`Pick`]), and [`Strategy`], the name
+//! by which one is asked for. Does not own: the tasks. Invariants: a scheduler's picks depend on
+//! what it was given and on its own stream only; each ready task is given once and picked once.
+
+mod fifo;
+mod random;
+
+pub use fifo::Fifo;
+pub use random::Random;
+
+use crate::block::OpKind;
+use crate::rng::Stream;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A task that can run, with what it is about to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// The slot of the task.
+    pub slot: u32,
+    /// The signature of the task.
+    pub task: u64,
+    /// What it will do first: the operation it was stopped before, or was waiting for.
+    pub op: OpKind,
+    /// The signature of the object of that operation; 0 where there is none.
+    pub object: u64,
+}
+
+/// The moment of a pick.
+#[derive(Clone, Copy, Debug)]
+pub struct Pick {
+    /// The slot of the task that ran last.
+    pub current: Option<u32>,
+    /// That task let others run of its own will (and did not get stopped before an operation).
+    pub is_yield: bool,
+}
+
+/// A policy of who runs next.
+pub trait Scheduler: fmt::Debug {
+    /// A task became ready.
+    fn ready(&mut self, task: Ready);
+
+    /// Takes one of the ready tasks.
+    fn pick(&mut self, at: Pick) -> Option<u32>;
+
+    /// After how many operations the task that is about to run is stopped again, at the earliest
+    /// 1; `None`: it runs until it waits.
+    fn preempt_after(&mut self) -> Option<u32>;
+
+    /// The task of this slot will not run: it was aborted or its node was stopped.
+    fn remove(&mut self, slot: u32);
+
+    /// How many are ready.
+    fn len(&self) -> usize;
+
+    /// Nobody is ready?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The slot that a run of defaults would take now: the task that was stopped, else the one
+    /// that waits longest.
+    fn default_pick(&self, at: Pick) -> Option<u32>;
+}
+
+/// The built-in strategies.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[non_exhaustive]
+pub enum Strategy {
+    /// A uniform pick among the ready tasks, and preemptions at a rate drawn for the run.
+    #[default]
+    Random,
+    /// First come, first served; no preemption. The run of all defaults.
+    Fifo,
+}
+
+impl Strategy {
+    /// All of them, by name.
+    pub const ALL: [(&'static str, Self); 2] = [("random", Self::Random), ("fifo", Self::Fifo)];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Fifo => "fifo",
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.iter().find(|(known, _)| *known == name);
+        known.map(|(_, strategy)| *strategy).ok_or_else(|| {
+            let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
+            format!("\"{name}\" is no strategy; there are: {}", names.join(", "))
+        })
+    }
+}
+
+/// The scheduler of a run. An enum, so that the built-in ones cost no indirect call.
+#[derive(Debug)]
+pub(crate) enum Policy {
+    Random(Random),
+    Fifo(Fifo),
+    #[cfg_attr(not(test), expect(dead_code, reason = "the door for a scheduler from outside"))]
+    Other(Box<dyn Scheduler>),
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::Fifo(Fifo::default())
+    }
+}
+
+macro_rules! each {
+    ($self:ident, $policy:ident => $call:expr) => {
+        match $self {
+            Policy::Random($policy) => $call,
+            Policy::Fifo($policy) => $call,
+            Policy::Other($policy) => $call,
+        }
+    };
+}
+
+impl Policy {
+    /// Makes this the policy of `strategy`, keeping the memory of the last run where it can.
+    pub(crate) fn reset(&mut self, strategy: Strategy, stream: Stream) {
+        match (&mut *self, strategy) {
+            (Self::Random(random), Strategy::Random) => random.reset(stream),
+            (_, Strategy::Random) => *self = Self::Random(Random::new(stream)),
+            (_, Strategy::Fifo) => *self = Self::Fifo(Fifo::default()),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn ready(&mut self, task: Ready) {
+        each!(self, policy => policy.ready(task));
+    }
+
+    #[inline]
+    pub(crate) fn pick(&mut self, at: Pick) -> Option<u32> {
+        each!(self, policy => policy.pick(at))
+    }
+
+    #[inline]
+    pub(crate) fn preempt_after(&mut self) -> Option<u32> {
+        each!(self, policy => policy.preempt_after())
+    }
+
+    pub(crate) fn remove(&mut self, slot: u32) {
+        each!(self, policy => policy.remove(slot));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        each!(self, policy => policy.len())
+    }
+
+    pub(crate) fn default_pick(&self, at: Pick) -> Option<u32> {
+        each!(self, policy => policy.default_pick(at))
+    }
+}
+
+#[cfg(test)]
+mod tests;

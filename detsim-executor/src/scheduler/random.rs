@@ -1,0 +1,83 @@
+//! A random walk.
+
+use super::{Pick, Ready, Scheduler};
+use crate::rng::{Stream, scale};
+
+/// A uniform pick among the ready tasks.
+///
+/// How often a task is stopped before an operation differs from run to run: the mean number of
+/// operations between two stops is drawn once, log-uniformly from 1 to 64, so that a sweep has
+/// runs that interleave at every operation and runs in which a task gets far ahead.
+#[derive(Debug)]
+pub struct Random {
+    ready: Vec<Entry>,
+    arrivals: u32,
+    stream: Stream,
+    mean: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    slot: u32,
+    /// Order of arrival, which only [`Scheduler::default_pick`] needs.
+    arrival: u32,
+}
+
+impl Random {
+    /// A walk over the words of `stream`.
+    pub fn new(stream: Stream) -> Self {
+        let mut walk = Self { ready: Vec::new(), arrivals: 0, stream, mean: 1 };
+        walk.draw_mean();
+        walk
+    }
+
+    /// The same with memory of an earlier run.
+    pub(crate) fn reset(&mut self, stream: Stream) {
+        self.ready.clear();
+        self.arrivals = 0;
+        self.stream = stream;
+        self.draw_mean();
+    }
+
+    fn draw_mean(&mut self) {
+        self.mean = 1 << self.stream.below(7);
+    }
+}
+
+impl Scheduler for Random {
+    #[inline]
+    fn ready(&mut self, task: Ready) {
+        self.arrivals = self.arrivals.wrapping_add(1);
+        self.ready.push(Entry { slot: task.slot, arrival: self.arrivals });
+    }
+
+    #[inline]
+    fn pick(&mut self, _at: Pick) -> Option<u32> {
+        let index = match self.ready.len() {
+            0 => return None,
+            1 => 0,
+            n => scale(self.stream.word(), n as u64) as usize,
+        };
+        Some(self.ready.swap_remove(index).slot)
+    }
+
+    #[inline]
+    fn preempt_after(&mut self) -> Option<u32> {
+        Some(1 + self.stream.below(2 * self.mean) as u32)
+    }
+
+    fn remove(&mut self, slot: u32) {
+        self.ready.retain(|entry| entry.slot != slot);
+    }
+
+    fn len(&self) -> usize {
+        self.ready.len()
+    }
+
+    fn default_pick(&self, at: Pick) -> Option<u32> {
+        let stopped = at.current.filter(|_| !at.is_yield);
+        let stopped = stopped.filter(|slot| self.ready.iter().any(|entry| entry.slot == *slot));
+        let oldest = || self.ready.iter().min_by_key(|entry| entry.arrival).map(|e| e.slot);
+        stopped.or_else(oldest)
+    }
+}

@@ -1,0 +1,134 @@
+//! Waiting for a moment, and letting others run.
+//!
+//! Owns: [`Sleep`] and [`yield_now`]. Does not own: the clock, or tokio's rounding. Invariants: a
+//! sleep arms at most one timer, cancelled when it is dropped; polling it again arms no other.
+
+use crate::SimTime;
+use crate::context;
+use crate::kernel::Kernel;
+use crate::timer::{Action, TimerKey};
+use crate::waker;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+/// Ends at a moment of virtual time. Made by [`sleep_until`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is polled"]
+pub struct Sleep {
+    deadline: SimTime,
+    armed: Option<Armed>,
+}
+
+#[derive(Debug)]
+struct Armed {
+    run: u64,
+    key: TimerKey,
+    /// The word of the waker, 0 for a foreign one.
+    word: u64,
+}
+
+/// Waits until `deadline`.
+pub fn sleep_until(deadline: SimTime) -> Sleep {
+    Sleep { deadline, armed: None }
+}
+
+impl Sleep {
+    /// When it ends.
+    pub fn deadline(&self) -> SimTime {
+        self.deadline
+    }
+
+    /// Whether that moment has come.
+    pub fn is_elapsed(&self) -> bool {
+        context::with(|kernel| kernel.now() >= self.deadline).unwrap_or(false)
+    }
+
+    /// Moves the end; the next poll arms it.
+    pub fn reset(&mut self, deadline: SimTime) {
+        self.disarm();
+        self.deadline = deadline;
+    }
+
+    /// Whether its timer is armed.
+    pub fn is_armed(&self) -> bool {
+        self.armed.is_some()
+    }
+
+    fn disarm(&mut self) {
+        let Some(Armed { run, key, .. }) = self.armed.take() else { return };
+        let cancel = |kernel: &mut Kernel| (kernel.id() == run).then(|| kernel.queue.cancel(key));
+        // A waker of somebody else's is dropped out here.
+        drop(context::with(cancel));
+    }
+
+    fn arm(&mut self, waker: &Waker, foreign: Option<Waker>) -> Option<Waker> {
+        let deadline = self.deadline;
+        let word = waker::ours(waker).unwrap_or(0);
+        let armed = &mut self.armed;
+        let arm = |kernel: &mut Kernel| {
+            if let Some(old) = armed.take_if(|old| old.run == kernel.id()) {
+                if word != 0
+                    && old.word != 0
+                    && (old.word == word
+                        || kernel.queue.timers.retarget(old.key, Action::Wake(word)))
+                {
+                    *armed = Some(Armed { word, ..old });
+                    return None;
+                }
+                let unused = kernel.queue.cancel(old.key);
+                *armed = Some(kernel.arm_timer(deadline, word, foreign));
+                return unused;
+            }
+            *armed = Some(kernel.arm_timer(deadline, word, foreign));
+            None
+        };
+        context::with(arm).flatten()
+    }
+}
+
+impl Kernel {
+    fn arm_timer(&mut self, at: SimTime, word: u64, foreign: Option<Waker>) -> Armed {
+        let key = match foreign {
+            None => self.queue.arm(at, Action::Wake(word)),
+            Some(waker) => self.queue.wake_at(at, waker),
+        };
+        Armed { run: self.id(), key, word }
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let due = context::with(|kernel| kernel.now() >= self.deadline);
+        if due.unwrap_or_else(|| context::outside()) {
+            self.armed = None;
+            return Poll::Ready(());
+        }
+        let foreign = waker::ours(cx.waker()).is_none().then(|| cx.waker().clone());
+        drop(self.arm(cx.waker(), foreign));
+        Poll::Pending
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        self.disarm();
+    }
+}
+
+/// Lets the other ready tasks run once.
+pub async fn yield_now() {
+    let mut yielded = false;
+    std::future::poll_fn(|cx| {
+        if yielded {
+            return Poll::Ready(());
+        }
+        yielded = true;
+        context::with(Kernel::note_yield);
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}

@@ -1,0 +1,319 @@
+//! Where futures live while they run.
+//!
+//! Owns: one allocation a task, shared by the run loop and the join handle: the pinned future, and
+//! the cell with its result. Does not own: who polls when. Invariants: the future is touched by
+//! the baton holder alone, and never moved from the moment it is boxed until it is dropped in
+//! place; the count of owners (run loop, handle) sits inside the biased cell, so the last one out
+//! frees, on whatever thread; results and wakers leave the cell before they are dropped.
+#![expect(unsafe_code, reason = "one allocation for future and result, polled through a pointer")]
+
+use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
+use crate::bound::Bound;
+use std::any::Any;
+use std::cell::{Cell as Counter, UnsafeCell};
+use std::fmt;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll, Waker};
+
+/// Why a task has no result.
+#[derive(Debug)]
+pub(crate) enum Lost {
+    Aborted,
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// What the run loop sees of a task.
+pub(crate) trait Body {
+    /// Polls the future once; a result goes to the handle. Panics of the future pass through.
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<()>;
+    /// Drops the future.
+    fn cancel(&self);
+    /// Tells the handle that there will be no result. True: somebody will hear of it.
+    fn lose(&self, lost: Lost) -> bool;
+    /// One owner less; true for the last one.
+    fn release(&self) -> bool;
+}
+
+/// What a join handle sees of a task.
+pub(crate) trait Joinable<T>: Body {
+    fn join(
+        &self,
+        cx: &mut Context<'_>,
+        site: &'static Location<'static>,
+        task: TaskTag,
+    ) -> Poll<Result<T, Lost>>;
+    /// There is a result, or it is lost.
+    fn is_finished(&self) -> bool;
+    /// The handle goes: an unread panic comes back, for somebody to hear of it.
+    fn leave(&self) -> Option<Lost>;
+}
+
+/// What the run loop keeps of a task beside its future, at a known place in the allocation.
+#[derive(Default)]
+struct Header {
+    /// Clones of the run loop's pointer; together they are one owner.
+    loops: Counter<u32>,
+    /// A poll or a cancel is under way.
+    entered: Counter<bool>,
+}
+
+/// The run loop's pointer to a task. Neither `Send` nor `Sync`: the baton holder's alone.
+pub(crate) struct BodyPtr {
+    body: NonNull<dyn Body>,
+    header: NonNull<Header>,
+}
+
+impl BodyPtr {
+    /// Polls the task's future.
+    #[inline]
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let _entered = self.enter();
+        // SAFETY: this pointer's count keeps the allocation alive.
+        unsafe { self.body.as_ref() }.poll(cx)
+    }
+
+    /// Drops the task's future in place.
+    pub(crate) fn cancel(&self) {
+        let _entered = self.enter();
+        // SAFETY: this pointer's count keeps the allocation alive.
+        unsafe { self.body.as_ref() }.cancel();
+    }
+
+    /// Tells the handle that the result is lost. True: somebody will hear of it.
+    pub(crate) fn lose(&self, lost: Lost) -> bool {
+        // SAFETY: this pointer's count keeps the allocation alive.
+        unsafe { self.body.as_ref() }.lose(lost)
+    }
+
+    #[inline]
+    fn header(&self) -> &Header {
+        // SAFETY: this pointer's count keeps the allocation alive.
+        unsafe { self.header.as_ref() }
+    }
+
+    #[inline]
+    fn enter(&self) -> Entered<'_> {
+        let entered = &self.header().entered;
+        assert!(!entered.replace(true), "detsim bug: a task was entered while it ran");
+        Entered(entered)
+    }
+}
+
+struct Entered<'a>(&'a Counter<bool>);
+
+impl Drop for Entered<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl Clone for BodyPtr {
+    #[inline]
+    fn clone(&self) -> Self {
+        let loops = &self.header().loops;
+        loops.set(loops.get() + 1);
+        Self { body: self.body, header: self.header }
+    }
+}
+
+impl Drop for BodyPtr {
+    #[inline]
+    fn drop(&mut self) {
+        let loops = &self.header().loops;
+        loops.set(loops.get() - 1);
+        if loops.get() == 0 {
+            // SAFETY: the run loop's one share of the ownership is given up once, with its last
+            // pointer; the last owner out frees what came from a Box of this very type.
+            unsafe {
+                if self.body.as_ref().release() {
+                    drop(Box::from_raw(self.body.as_ptr()));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for BodyPtr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BodyPtr")
+    }
+}
+
+/// A join handle's pointer to a task: owns one count.
+pub(crate) struct JoinPtr<T>(NonNull<dyn Joinable<T>>);
+
+// SAFETY: what the pointer leads to is reached through the biased cell only (the future is not
+// touched by handles), and a result of type T may cross threads.
+unsafe impl<T: Send> Send for JoinPtr<T> {}
+// SAFETY: as above; every access through a shared handle is a section of the cell.
+unsafe impl<T: Send> Sync for JoinPtr<T> {}
+
+impl<T> JoinPtr<T> {
+    pub(crate) fn get(&self) -> &dyn Joinable<T> {
+        // SAFETY: the count that this handle owns keeps the allocation alive.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> Drop for JoinPtr<T> {
+    fn drop(&mut self) {
+        // SAFETY: this handle's count is given up once, here; the last one out owns the Box.
+        unsafe {
+            if self.0.as_ref().release() {
+                drop(Box::from_raw(self.0.as_ptr()));
+            }
+        }
+    }
+}
+
+struct Join<T> {
+    object: Object,
+    owners: u8,
+    /// A handle exists that may still ask for the result.
+    wanted: bool,
+    done: bool,
+    out: Option<Result<T, Lost>>,
+    waiter: Option<Waiter>,
+}
+
+struct Cell<F: Future> {
+    header: Header,
+    join: Bound<Join<F::Output>>,
+    future: UnsafeCell<Option<F>>,
+}
+
+/// Boxes a future as a task: the run loop's pointer and the handle's.
+pub(crate) fn boxed<F>(future: F, site: &'static Location<'static>) -> (BodyPtr, JoinPtr<F::Output>)
+where
+    F: Future + 'static,
+{
+    let join = Join {
+        object: Object::new(ResourceKind::Task, site),
+        owners: 2,
+        wanted: true,
+        done: false,
+        out: None,
+        waiter: None,
+    };
+    let header = Header::default();
+    header.loops.set(1);
+    let future = UnsafeCell::new(Some(future));
+    let cell = Box::into_raw(Box::new(Cell { header, join: Bound::new(join), future }));
+    // SAFETY: a Box is not null, and its fields stay where they are.
+    let (cell, header) = unsafe { (NonNull::new_unchecked(cell), NonNull::from(&(*cell).header)) };
+    let body = BodyPtr { body: cell as NonNull<dyn Body>, header };
+    (body, JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
+}
+
+impl<F: Future> Cell<F> {
+    /// Puts the result, or its loss, where the handle finds it. Gives it back if nobody wants it.
+    fn settle(&self, out: Result<F::Output, Lost>) -> Option<Result<F::Output, Lost>> {
+        let mut join = self.join.enter();
+        if join.done {
+            return Some(out);
+        }
+        join.done = true;
+        if !join.wanted {
+            return Some(out);
+        }
+        join.out = Some(out);
+        let (state, mut kernel) = join.both();
+        if let Some(kernel) = kernel.as_deref_mut() {
+            kernel.operate(&mut state.object, OpKind::Close);
+        }
+        if let Some(waiter) = state.waiter.take() {
+            let waker = Block::wake(kernel, &mut state.object, waiter);
+            join.wake(waker);
+        }
+        None
+    }
+}
+
+impl<F: Future> Body for Cell<F> {
+    fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: only a BodyPtr gets here: the baton holder's, one poll or cancel at a time. The
+        // future never moves: it is polled and dropped where it was boxed.
+        let future = unsafe { &mut *self.future.get() };
+        let Some(future) = future else { return Poll::Ready(()) };
+        // SAFETY: as above, the future stays in place until it is dropped there.
+        let out = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(cx));
+        self.cancel();
+        drop(self.settle(Ok(out)));
+        Poll::Ready(())
+    }
+
+    fn cancel(&self) {
+        // SAFETY: as in `poll`. The assignment drops the future in place.
+        unsafe { *self.future.get() = None };
+    }
+
+    fn lose(&self, lost: Lost) -> bool {
+        self.settle(Err(lost)).is_none()
+    }
+
+    fn release(&self) -> bool {
+        let mut join = self.join.enter();
+        join.owners -= 1;
+        join.owners == 0
+    }
+}
+
+impl<F: Future> Joinable<F::Output> for Cell<F> {
+    fn join(
+        &self,
+        cx: &mut Context<'_>,
+        site: &'static Location<'static>,
+        task: TaskTag,
+    ) -> Poll<Result<F::Output, Lost>> {
+        let mut foreign: Option<Waker> = None;
+        loop {
+            let mut join = self.join.enter();
+            let (state, mut kernel) = join.both();
+            if let Some(kernel) = kernel.as_deref_mut() {
+                kernel.operate(&mut state.object, OpKind::Join);
+            }
+            if let Some(out) = state.out.take() {
+                return Poll::Ready(out);
+            }
+            assert!(!state.done, "detsim: a JoinHandle was polled after it had given its result");
+            let Some(waker) = crate::waker::storable(cx, &mut foreign) else {
+                drop(join);
+                foreign = Some(cx.waker().clone());
+                continue;
+            };
+            let old = match &mut state.waiter {
+                Some(waiter) => Some(Block::renew(kernel, waiter, waker)),
+                None => {
+                    let party = Party { task, role: Role::Runs, site, count: 1 };
+                    let object = &mut state.object;
+                    let waiter = Block::wait(kernel, object, OpKind::Join, site, &[party], waker);
+                    state.waiter = Some(waiter);
+                    None
+                }
+            };
+            join.dispose(old);
+            return Poll::Pending;
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.join.enter().done
+    }
+
+    fn leave(&self) -> Option<Lost> {
+        let mut join = self.join.enter();
+        join.wanted = false;
+        let out = join.out.take();
+        if let Some(waiter) = join.waiter.take() {
+            let (state, kernel) = join.both();
+            let waker = Block::cancel(kernel, &mut state.object, waiter);
+            join.dispose(Some(waker));
+        }
+        drop(join); // the result dies outside of the section
+        out.and_then(Result::err)
+    }
+}

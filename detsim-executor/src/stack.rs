@@ -1,0 +1,137 @@
+//! Await stacks: where, in the chain of awaits, a task waits.
+//!
+//! Owns: an unresolved backtrace taken at a wait, and the text of it: the frames of the program
+//! under test, outermost last. Does not own: when one is taken. Invariant: names and lines are
+//! looked up only when a report is printed, since that costs a hundred milliseconds.
+
+use crate::site;
+use std::backtrace::Backtrace;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The stack at one wait.
+#[derive(Clone, Debug)]
+pub(crate) struct Stack(Arc<Backtrace>);
+
+thread_local! {
+    /// What [`note`] kept last: read by the diagnosing poll right after it.
+    static NOTED: RefCell<Option<Stack>> = const { RefCell::new(None) };
+}
+
+/// Keeps the stack of a clone of a probing waker.
+pub(crate) fn note() {
+    NOTED.set(Some(Stack::capture()));
+}
+
+/// The stack that was noted since the last call.
+pub(crate) fn take_noted() -> Option<Stack> {
+    NOTED.take()
+}
+
+impl Stack {
+    #[cold]
+    pub(crate) fn capture() -> Self {
+        Self(Arc::new(Backtrace::force_capture()))
+    }
+
+    /// The program's own frames, `function at file:line`, innermost first.
+    pub(crate) fn frames(&self) -> Vec<String> {
+        frames_of(&self.0.to_string())
+    }
+}
+
+/// Picks the program's frames out of a printed backtrace.
+fn frames_of(text: &str) -> Vec<String> {
+    let mut frames = Vec::new();
+    let mut function = "";
+    for line in text.lines() {
+        let line = line.trim_start();
+        if let Some(place) = line.strip_prefix("at ") {
+            if is_users(function, place) {
+                frames.push(format!("{} at {}", short(function), shown_place(place)));
+            }
+        } else if let Some((_, name)) = line.split_once(": ") {
+            function = name;
+        }
+        if function.contains("detsim_executor::slot::") {
+            break; // below this frame there is only the run loop
+        }
+    }
+    frames.dedup();
+    frames
+}
+
+/// Part of the program under test, neither ours nor the standard library's?
+fn is_users(function: &str, place: &str) -> bool {
+    let ours =
+        ["detsim_executor::", "detsim_shim_tokio::", "detsim::", "core::", "std::", "tokio::"];
+    let function = function.trim_start_matches('<');
+    !ours.iter().any(|name| function.starts_with(name))
+        && !place.starts_with("/rustc/")
+        && !place.contains("/rustlib/src/")
+}
+
+/// `pool::drain` of `pool::drain::{{closure}}` (an async fn is a closure) and of
+/// `pool::drain::{closure#0}::{async_block#1}`.
+fn short(function: &str) -> String {
+    let mut name = function;
+    while let Some(at) = name.rfind("::{") {
+        name = &name[..at];
+    }
+    name.trim_end_matches("::").to_owned()
+}
+
+/// `file:line` of `/path/file:line:column`.
+fn shown_place(place: &str) -> String {
+    let relative = site::relative(place);
+    match relative.rsplit_once(':') {
+        Some((line, column)) if column.parse::<u32>().is_ok() => shorten(line).to_owned(),
+        _ => shorten(relative).to_owned(),
+    }
+}
+
+/// A path of backtraces is absolute where rustc's `file!()` is relative: cut it at the package.
+fn shorten(place: &str) -> &str {
+    let place = place.strip_prefix("./").unwrap_or(place);
+    if !place.starts_with('/') {
+        return place;
+    }
+    let cut = ["/src/", "/tests/", "/examples/", "/benches/"];
+    let at = cut.iter().filter_map(|dir| place.rfind(dir)).max();
+    at.map_or(place, |at| &place[at + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn only_the_programs_frames_stay() {
+        let text = "   0: detsim_executor::stack::Stack::capture
+             at /w/detsim/detsim-executor/src/stack.rs:40:9
+   1: <detsim_shim_tokio::sync::mutex::Lock as core::future::future::Future>::poll
+             at /w/detsim/detsim-shim-tokio/src/sync/mutex.rs:140:9
+   2: pool::worker::{{closure}}
+             at /home/u/app/src/pool.rs:88:21
+   3: app::main::{closure#0}::{async_block#1}
+             at ./src/main.rs:5:3
+   4: <detsim_executor::slot::Cell<F> as detsim_executor::slot::Body>::poll
+             at /w/detsim/detsim-executor/src/slot.rs:100:9
+   5: app::main
+             at ./src/main.rs:9:1
+";
+        let frames = frames_of(text).join("\n");
+        expect![[r#"
+            pool::worker at src/pool.rs:88
+            app::main at src/main.rs:5"#]]
+        .assert_eq(&frames);
+    }
+
+    #[test]
+    fn a_note_is_taken_once() {
+        note();
+        assert!(take_noted().is_some());
+        assert!(take_noted().is_none());
+    }
+}

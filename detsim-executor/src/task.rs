@@ -1,0 +1,251 @@
+//! The table of tasks.
+//!
+//! Owns: what the kernel knows of each task (slot, generation, names, counters, history), and the
+//! ordinals that signatures are made of. Does not own: futures ([`crate::slot`]), who runs next
+//! ([`crate::scheduler`]), or the wait graph ([`crate::block`]). Invariants: a slot's generation
+//! moves on whenever its task ends, so a word of an ended task matches nothing; a slot whose
+//! generations are used up retires; nothing grows with the number of finished tasks.
+
+use crate::block::{OpKind, TaskTag};
+use crate::event::NodeId;
+use crate::slot::BodyPtr;
+use crate::waker::GENERATION_MAX;
+use std::panic::Location;
+
+/// What a task is spawned with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spawn {
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) type_name: &'static str,
+    pub(crate) name: u32,
+    pub(crate) node: NodeId,
+    /// Whether it may be stopped before operations.
+    pub(crate) preemptible: bool,
+}
+
+/// One slot.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// The future, while the task lives.
+    pub(crate) body: Option<BodyPtr>,
+    pub(crate) generation: u32,
+    /// In the ready set, or parked with its node.
+    pub(crate) queued: bool,
+    pub(crate) aborted: bool,
+    pub(crate) preemptible: bool,
+    /// Stopped before the operation in `op`, not waiting.
+    pub(crate) stopped: bool,
+    pub(crate) node: NodeId,
+    /// Operations so far, and the one before which the task is stopped next.
+    pub(crate) ops: u32,
+    pub(crate) stop_at: u32,
+    /// Picks made after a poll of this task.
+    pub(crate) picks: u32,
+    pub(crate) number: u32,
+    pub(crate) name: u32,
+    pub(crate) op: OpKind,
+    pub(crate) object: u64,
+    pub(crate) sig: u64,
+    /// History: what happened before the next operation of this task.
+    pub(crate) history: u64,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) polled_at: u64,
+    pub(crate) polls: u64,
+    ordinals: Ordinals,
+}
+
+impl Slot {
+    fn vacant() -> Self {
+        Self {
+            body: None,
+            generation: 0,
+            queued: false,
+            aborted: false,
+            preemptible: true,
+            stopped: false,
+            node: NodeId::NONE,
+            ops: 0,
+            stop_at: u32::MAX,
+            picks: 0,
+            number: 0,
+            name: 0,
+            op: OpKind::Start,
+            object: 0,
+            sig: 0,
+            history: 0,
+            site: Location::caller(),
+            polled_at: 0,
+            polls: 0,
+            ordinals: Ordinals::default(),
+        }
+    }
+}
+
+/// The how manieth task or object an actor makes at one place.
+#[derive(Debug, Default)]
+pub(crate) struct Ordinals(Vec<(u64, u32)>);
+
+impl Ordinals {
+    /// The next ordinal of `key`. Linear: an actor makes things at a handful of places.
+    #[inline]
+    pub(crate) fn next(&mut self, key: u64) -> u32 {
+        if let Some((_, count)) = self.0.iter_mut().rev().find(|(known, _)| *known == key) {
+            *count += 1;
+            return *count - 1;
+        }
+        self.0.push((key, 1));
+        0
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// All tasks of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    slots: Vec<Slot>,
+    /// `slots[..used]` were used in this run: what the end of a run has to look at.
+    used: usize,
+    free: Vec<u32>,
+    spawned: u32,
+    alive: u32,
+}
+
+impl Tasks {
+    /// A slot for a new task, which gets the next number.
+    pub(crate) fn enroll(&mut self, spawn: Spawn, body: BodyPtr, sig: u64) -> u32 {
+        let index = self.vacant();
+        let slot = &mut self.slots[index as usize];
+        slot.body = Some(body);
+        (slot.queued, slot.aborted, slot.stopped) = (false, false, false);
+        slot.preemptible = spawn.preemptible;
+        slot.node = spawn.node;
+        (slot.ops, slot.picks, slot.stop_at) = (0, 0, u32::MAX);
+        (slot.number, slot.name) = (self.spawned, spawn.name);
+        (slot.op, slot.object) = (OpKind::Start, 0);
+        (slot.sig, slot.history) = (sig, sig);
+        slot.site = spawn.site;
+        (slot.polled_at, slot.polls) = (0, 0);
+        slot.ordinals.clear();
+        self.spawned += 1;
+        self.alive += 1;
+        index
+    }
+
+    fn vacant(&mut self) -> u32 {
+        if let Some(index) = self.free.pop() {
+            return index;
+        }
+        while self.slots.get(self.used).is_some_and(|s| s.generation == GENERATION_MAX) {
+            self.used += 1;
+        }
+        if self.used == self.slots.len() {
+            self.slots.push(Slot::vacant());
+        }
+        self.used += 1;
+        self.used as u32 - 1
+    }
+
+    /// Ends a task: its words match nothing from now on.
+    /// The body comes back: it is dropped outside of the kernel.
+    pub(crate) fn finish(&mut self, index: u32) -> Option<BodyPtr> {
+        let slot = &mut self.slots[index as usize];
+        let body = slot.body.take();
+        slot.queued = false;
+        slot.generation += 1;
+        self.alive -= 1;
+        if slot.generation < GENERATION_MAX {
+            self.free.push(index);
+        }
+        body
+    }
+
+    /// Ends the run: every word given out in it goes stale.
+    pub(crate) fn clear(&mut self) {
+        for slot in &mut self.slots[..self.used] {
+            debug_assert!(slot.body.is_none(), "a run ends after its tasks");
+            slot.generation = (slot.generation + 1).min(GENERATION_MAX);
+            slot.queued = false;
+        }
+        self.used = 0;
+        self.free.clear();
+        (self.spawned, self.alive) = (0, 0);
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(index as usize)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<&Slot> {
+        self.slots.get(index as usize)
+    }
+
+    /// The live task of this generation.
+    #[inline]
+    pub(crate) fn live(&self, generation: u32, index: u32) -> Option<&Slot> {
+        self.get(index).filter(|slot| slot.generation == generation && slot.body.is_some())
+    }
+
+    /// The slots of all live tasks, in slot order.
+    pub(crate) fn living(&self) -> impl Iterator<Item = (u32, &Slot)> {
+        let used = self.slots[..self.used].iter().enumerate();
+        used.filter(|(_, slot)| slot.body.is_some()).map(|(index, slot)| (index as u32, slot))
+    }
+
+    pub(crate) fn alive(&self) -> u32 {
+        self.alive
+    }
+
+    /// The next ordinal of `key` among what the task of `index` makes.
+    #[inline]
+    pub(crate) fn ordinal(&mut self, index: u32, key: u64) -> u32 {
+        self.slots[index as usize].ordinals.next(key)
+    }
+
+    /// The tag of the task in this slot.
+    #[inline]
+    pub(crate) fn tag(&self, lane: u32, index: u32) -> TaskTag {
+        let slot = &self.slots[index as usize];
+        let word = crate::waker::pack(lane, slot.generation, index);
+        TaskTag { word, number: slot.number, name: slot.name }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinals_count_by_place() {
+        let mut ordinals = Ordinals::default();
+        let seen: Vec<u32> = [1, 2, 1, 1, 2].iter().map(|key| ordinals.next(*key)).collect();
+        assert_eq!(seen, [0, 0, 1, 2, 1]);
+        ordinals.clear();
+        assert_eq!(ordinals.next(1), 0);
+    }
+
+    fn body() -> BodyPtr {
+        crate::slot::boxed(std::future::ready(()), Location::caller()).0
+    }
+
+    #[test]
+    fn a_used_up_slot_retires() {
+        let mut tasks = Tasks::default();
+        let spawn = Spawn {
+            site: Location::caller(),
+            type_name: "t",
+            name: 0,
+            node: NodeId::NONE,
+            preemptible: true,
+        };
+        let first = tasks.enroll(spawn, body(), 1);
+        tasks.slots[first as usize].generation = GENERATION_MAX - 1;
+        drop(tasks.finish(first));
+        assert_ne!(tasks.enroll(spawn, body(), 1), first);
+        assert_eq!((tasks.alive(), tasks.spawned), (1, 2));
+    }
+}
