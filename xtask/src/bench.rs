@@ -35,7 +35,7 @@ pub(crate) fn check(tally: &mut Tally) -> Result<Outcome> {
     let clippy = ["clippy", "--all-targets", MANIFEST, "--", "--deny=warnings"];
     process::run(&mut process::cargo(&clippy))?;
     let madsim =
-        ["check", "--package=madsim-peer", MANIFEST, "--target-dir", "benches/target/madsim"];
+        ["check", "--package=madsim-peer", MANIFEST, "--target-dir", "benches/target/peers/madsim"];
     process::run(process::cargo(&madsim).env("RUSTFLAGS", "--cfg madsim"))?;
     test::count_tests(process::cargo(&["test", MANIFEST]), tally)
 }

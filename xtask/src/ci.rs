@@ -8,7 +8,7 @@ mod full;
 
 use clap::Args;
 
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::process::{self, Config};
 use crate::steps::Steps;
 use crate::{bench, readme, test, tidy};
@@ -28,6 +28,7 @@ impl Ci {
         for config in Config::BOTH {
             steps.run(&config.label("tests"), |tally| test::run_tests(config, tally));
         }
+        steps.run_plain("determinism", determinism);
         steps.run_plain("README commands", readme::run_commands);
         steps.run("benches", bench::check);
         if self.full {
@@ -53,5 +54,53 @@ fn lint(steps: &mut Steps) {
         steps.run_plain(&config.label("rustdoc"), || {
             process::run(&mut config.cargo(&doc, "--deny=warnings"))
         });
+    }
+}
+
+/// Commands of this program whose standard output is the same in every process that runs them:
+/// what a sweep finds and tells, and the runs of the worlds, run hashes included.
+const REPEATABLE: [&[&str]; 3] = [
+    &["demo"],
+    &["sim", "raft", "--trials", "20", "--drop", "0.05"],
+    &["sim", "kv", "--trials", "20"],
+];
+
+/// Runs each repeatable command in two processes and demands the same bytes.
+fn determinism() -> Result {
+    for command in REPEATABLE {
+        let run = || process::output(process::program(std::env::current_exe()?).args(command));
+        let (first, second) = (run()?, run()?);
+        let name = command.join(" ");
+        if let Some((number, one, other)) = first_difference(&first, &second) {
+            let text = format!("`{name}` differs in line {number}: `{one}`, then `{other}`");
+            return Err(Failure::new(text));
+        }
+        println!("`{name}`: {} lines, twice the same", first.lines().count());
+    }
+    Ok(())
+}
+
+/// Number and texts of the first line in which two outputs differ.
+fn first_difference<'a>(one: &'a str, other: &'a str) -> Option<(usize, &'a str, &'a str)> {
+    let (mut ones, mut others) = (one.lines(), other.lines());
+    for number in 1.. {
+        match (ones.next(), others.next()) {
+            (None, None) => break,
+            (one, other) if one == other => {}
+            (one, other) => return Some((number, one.unwrap_or("end"), other.unwrap_or("end"))),
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_differ_where_a_line_does() {
+        assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(first_difference("a\nb\n", "a\nc\n"), Some((2, "b", "c")));
+        assert_eq!(first_difference("a\n", "a\nb\n"), Some((2, "end", "b")));
     }
 }

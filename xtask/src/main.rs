@@ -7,6 +7,7 @@
 
 mod bench;
 mod ci;
+mod demo;
 mod failure;
 mod process;
 mod readme;
@@ -30,6 +31,7 @@ struct Cli {
 enum Command {
     Bench(bench::Bench),
     Ci(ci::Ci),
+    Demo(demo::Demo),
     Test(test::Test),
     Tidy(tidy::Tidy),
 }
@@ -39,6 +41,7 @@ impl Command {
         match self {
             Self::Bench(command) => command.run(),
             Self::Ci(command) => command.run(),
+            Self::Demo(command) => command.run(),
             Self::Test(command) => command.run(),
             Self::Tidy(command) => command.run(),
         }

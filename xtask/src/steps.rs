@@ -1,6 +1,6 @@
 //! A run of named steps: each announced, timed and remembered, with a table at the end.
 //!
-//! The only reader of wall time in this package. A failed step does not end the run; whoever
+//! The steps own wall time in this package. A failed step does not end the run; whoever
 //! wants that asks `run` how the step went.
 
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::failure::{Failure, Result};
 use crate::tally::Tally;
 
 #[expect(clippy::disallowed_types, reason = "people wait for these steps in wall time")]
-type WallTime = std::time::Instant;
+pub(crate) type WallTime = std::time::Instant;
 
 /// How a step that was not stopped by an error ended.
 #[derive(Debug)]

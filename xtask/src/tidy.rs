@@ -66,10 +66,11 @@ impl fmt::Display for Finding {
 fn findings(root: &Path) -> Result<Vec<Finding>> {
     let read = |path: &str| fs::read_to_string(root.join(path));
     let mut findings = reasons::check(&read("Cargo.toml")?, &read("DESIGN.md")?);
+    let machine = text::machine_paths(root);
     let layers = layers::Layers::parse(&read("ARCHITECTURE.md")?);
     for path in source::files(root)? {
         let text = read(&path)?;
-        findings.extend(text::check(&path, &text, root));
+        findings.extend(text::check(&path, &text, &machine));
         if path.ends_with(".rs") {
             findings.extend(code::check(&path, &text));
         }

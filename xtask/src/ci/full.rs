@@ -1,4 +1,5 @@
-//! The steps of `ci --full`: the kernel's `unsafe` under tools that see what a test cannot.
+//! The steps of `ci --full`: the kernel's `unsafe` under tools that see what a test cannot, and a
+//! minute of fuzzing.
 //!
 //! Each step first asks whether its tool is here, and is skipped with the name of the tool if it
 //! is not. None of them is installed or fetched from here.
@@ -15,6 +16,7 @@ const KERNEL: &str = "--package=detsim-executor";
 pub(super) fn run(steps: &mut Steps) {
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
+    steps.run("fuzz kv recovery", |_| fuzz_recovery());
 }
 
 fn memcheck(tally: &mut Tally) -> Result<Outcome> {
@@ -37,6 +39,15 @@ fn address_sanitizer(tally: &mut Tally) -> Result<Outcome> {
     cargo.arg("--target-dir").arg(process::target_dir().join("sanitizer"));
     cargo.env("RUSTFLAGS", "-Zsanitizer=address");
     count_tests(cargo, tally)
+}
+
+fn fuzz_recovery() -> Result<Outcome> {
+    if !answers("cargo", &["+nightly", "fuzz", "--version"]) {
+        return skipped("there is no nightly toolchain with cargo-fuzz");
+    }
+    let fuzz = ["+nightly", "fuzz", "run", "--fuzz-dir=examples/kv/fuzz", "recover"];
+    process::run(process::cargo(&fuzz).args(["--", "-max_total_time=60"]))?;
+    Ok(Outcome::Passed)
 }
 
 fn skipped(reason: &str) -> Result<Outcome> {

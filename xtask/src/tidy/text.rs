@@ -7,16 +7,13 @@ use super::Finding;
 
 const FILE_LINES_MAX: usize = 600;
 
-/// Folders that hold people's homes: a path through one of them is true on one machine only.
-const HOMES: [&str; 3] = ["home", "root", "Users"];
-
-pub(super) fn check(path: &str, text: &str, root: &Path) -> Vec<Finding> {
+/// `machine` has the paths that no text may contain, as [`machine_paths`] gives them.
+pub(super) fn check(path: &str, text: &str, machine: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if path.ends_with(".rs") {
         findings.extend(module_doc(path, text));
         findings.extend(file_length(path, text));
     }
-    let machine = machine_paths(root);
     for (number, line) in (1..).zip(text.lines()) {
         if line.ends_with([' ', '\t']) {
             findings.push(Finding::new(path, number, "blank at the end of the line"));
@@ -40,12 +37,15 @@ fn file_length(path: &str, text: &str) -> Option<Finding> {
     (lines > FILE_LINES_MAX).then(|| Finding::new(path, 0, text))
 }
 
-/// What no line may contain: a home, or the place of this very checkout. A checkout right below
-/// `/` has a name too short to search for.
-fn machine_paths(root: &Path) -> Vec<String> {
-    let homes = HOMES.iter().map(|home| format!("/{home}/"));
-    let checkout = (root.components().count() > 2).then(|| root.display().to_string());
-    homes.chain(checkout).collect()
+/// Where this checkout and its user's home are: true here, and nowhere else. A folder right below
+/// `/` has a name too short to search for without the slash after it.
+pub(super) fn machine_paths(root: &Path) -> Vec<String> {
+    let home = std::env::home_dir();
+    let folders = home.as_deref().into_iter().chain([root]);
+    folders
+        .filter(|path| path.components().count() > 1)
+        .map(|path| format!("{}/", path.display()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     fn check(path: &str, text: &str, expect: Expect) {
-        expect.assert_eq(&report(&super::check(path, text, Path::new("/some/checkout"))));
+        expect.assert_eq(&report(&super::check(path, text, &["/some/checkout/".to_owned()])));
     }
 
     #[test]
@@ -102,14 +102,18 @@ mod tests {
 
     #[test]
     fn machine_paths_are_found() {
-        // Put together here, so that this file passes its own rule.
-        let home = ["see ", HOMES[0], "me"].join("/");
-        let text = format!("{home}\nin /some/checkout/x\nin src/some\n");
-        let found = report(&super::check("a.md", &text, Path::new("/some/checkout")));
-        let [home, checkout] = [&*format!("/{}/", HOMES[0]), "/some/checkout"]
-            .map(|path| format!("`{path}` is a path"));
-        let lines = found.lines().collect::<Vec<_>>();
-        assert_eq!(lines.len(), 2, "{found}");
-        assert!(lines[0].contains(&home) && lines[1].contains(&checkout), "{found}");
+        check(
+            "a.md",
+            "in src/some/checkout\nin /some/checkout/x\n",
+            expect![[r"
+                a.md:2: `/some/checkout/` is a path of one machine; name it from the root
+            "]],
+        );
+    }
+
+    #[test]
+    fn the_checkout_is_a_machine_path() {
+        assert!(machine_paths(Path::new("/some/checkout")).contains(&"/some/checkout/".to_owned()));
+        assert!(!machine_paths(Path::new("/")).contains(&"//".to_owned()));
     }
 }

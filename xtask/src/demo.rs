@@ -1,0 +1,92 @@
+//! `cargo xtask demo`: the main job in a minute, on a machine that has never seen detsim before.
+//!
+//! Three scenes, each a command that the reader could type: a clean sweep, a sweep that finds a
+//! planted split brain, and the failing seed replayed by the very line that the sweep printed.
+//! Owns their order, and what it takes for a scene to have gone as it should. Invariant: standard
+//! output holds nothing that two runs may differ in; progress and times go to standard error.
+
+mod story;
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::failure::{Failure, Result};
+use crate::process;
+use crate::steps::WallTime;
+use story::Story;
+
+/// Watch 5,000 seeds pass, then a planted split brain be found, replayed and explained.
+#[derive(Args, Debug)]
+pub(crate) struct Demo {}
+
+/// How a sweep has to end for the demo to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Clean,
+    Found,
+}
+
+/// Arguments of `cargo test --release -p raft`.
+const CLEAN: &[&str] = &["--test=sweep", "--", "--exact", "--show-output", "no_two_leaders"];
+const PLANTED: &[&str] = &["--test=planted", "--", "--exact", "--ignored", "split_brain"];
+
+const OPENING: &str = "\
+Five Raft nodes on a simulated network: elections, partitions, heals, crashes. After every message
+and every timer: no two leaders in a term, equal logs up to what is committed.";
+
+const PLANT: &str = "\
+The same cluster with a mistake that people make: a node that restarts has forgotten its vote. This
+sweep is meant to fail.";
+
+const REPLAY: &str =
+    "The seed is the whole bug report. The line above, typed, meant to fail again:";
+
+const NEXT: &str = "\
+The same finding, word for word. What to type next: that line again, with DETSIM_LOG=debug in front
+for what the nodes say, or
+
+    cargo xtask sim raft --bug vote-not-persisted --trials 100
+    cargo xtask test
+
+The cluster is in examples/raft/src, its two sweeps in examples/raft/tests.";
+
+impl Demo {
+    pub(crate) fn run(&self) -> Result {
+        println!("{OPENING}\n");
+        play(&mut sweep(CLEAN), Ending::Clean)?;
+
+        println!("{PLANT}\n");
+        let found = play(&mut sweep(PLANTED), Ending::Found)?;
+
+        let line = found.reproduce_line()?;
+        println!("{REPLAY}\n\n    {line}\n");
+        let again = play(process::program("sh").args(["-euc", line]), Ending::Found)?;
+        if again.finding()? != found.finding()? {
+            return Err(Failure::new("the replay found something else than the sweep"));
+        }
+        println!("{NEXT}");
+        Ok(())
+    }
+}
+
+fn sweep(test: &[&str]) -> Command {
+    let mut cargo = process::cargo(&["test", "--release", "--package=raft"]);
+    cargo.args(test);
+    cargo
+}
+
+/// Runs a sweep, prints what it says, and demands the ending.
+fn play(command: &mut Command, ending: Ending) -> Result<Story> {
+    let start = WallTime::now();
+    let mut story = Story::default();
+    let status = process::stream(command, |line| story.handle_line(line))?;
+    println!("{story}");
+    eprintln!("({}, {:.1?})\n", process::typed(command), start.elapsed());
+    story.expect_sweep()?;
+    match (status.success(), ending) {
+        (true, Ending::Clean) | (false, Ending::Found) => Ok(story),
+        (true, Ending::Found) => Err(Failure::new("the planted bug was not found")),
+        (false, Ending::Clean) => Err(Failure::new("a sweep that has to be clean is not")),
+    }
+}
