@@ -149,6 +149,11 @@ impl Kernel {
         self.id
     }
 
+    #[inline]
+    pub(crate) fn lane(&self) -> u32 {
+        self.lane
+    }
+
     /// The seed of the run.
     pub fn seed(&self) -> u64 {
         self.seed
@@ -187,6 +192,7 @@ impl Kernel {
         self.current
     }
 
+    #[inline]
     pub(crate) fn current_number(&self) -> TaskNumber {
         TaskNumber(self.tag.number)
     }
@@ -278,6 +284,7 @@ impl Kernel {
         living.find(|(_, s)| s.sig == sig && s.queued && self.nodes.runs(s.node)).map(|(i, _)| i)
     }
 
+    #[inline]
     pub(crate) fn set_last(&mut self, slot: u32, is_yield: bool) {
         self.last = Pick { current: Some(slot), is_yield };
     }
@@ -398,13 +405,19 @@ impl Kernel {
         self.stopped
     }
 
-    /// The current task lets others run.
+    /// The current task lets others run; false where it does not wait with `word`, and is to be
+    /// woken some other way.
     #[inline]
-    pub fn note_yield(&mut self) {
+    pub(crate) fn yield_as(&mut self, word: Option<u64>) -> bool {
         self.yielded = true;
+        let own = word == Some(self.tag.word);
         if let Some(slot) = self.current_slot() {
-            slot.op = OpKind::Yield;
+            (slot.op, slot.object) = (OpKind::Yield, 0);
         }
+        if own {
+            self.wake(self.tag.word);
+        }
+        own
     }
 
     // ------------------------------------------------------------ signatures

@@ -53,7 +53,7 @@ pub use queue::DeviceId;
 pub use rng::{Ratio, Stream};
 pub use scheduler::{Scheduler, Strategy};
 pub use sim::{Node, Report, Sim};
-pub use sleep::{Sleep, sleep_until, yield_now};
+pub use sleep::{Sleep, YieldNow, sleep_until, yield_now};
 pub use time::SimTime;
 pub use timer::Deadline;
 pub use trace::{RunHash, Trace};

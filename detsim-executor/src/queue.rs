@@ -138,6 +138,11 @@ impl Queue {
     }
 
     #[inline]
+    pub(crate) fn is_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
+    #[inline]
     pub(crate) fn pop_touched(&mut self) -> Option<usize> {
         self.touched.pop().map(|device| device as usize)
     }

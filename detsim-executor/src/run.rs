@@ -7,6 +7,7 @@
 //! order of their sequence.
 
 use crate::SimTime;
+use crate::block::TaskTag;
 use crate::bound::kernel::{self, Guard};
 use crate::context;
 use crate::deadlock::Deadlock;
@@ -23,7 +24,7 @@ use crate::site;
 use crate::slot::{BodyPtr, Lost};
 use crate::stack;
 use crate::timer::Action;
-use crate::waker::{probing_waker, unpack, waker};
+use crate::waker::{pack, probing_waker, unpack, waker};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
@@ -86,30 +87,47 @@ pub(crate) fn drive(
     }
 }
 
-/// Polls ready tasks until none is left; what falls due meanwhile happens in between.
+/// Polls ready tasks until none is left; what falls due meanwhile happens in between. One section
+/// of the kernel a poll: it ends the last turn and begins the next.
 fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) {
+    let mut kernel = enter();
     loop {
-        if lane.is_injected() {
-            take_injected(lane);
+        while kernel.is_disturbed(lane) {
+            drop(kernel);
+            calm(lane, shared);
+            kernel = enter();
         }
-        let mut kernel = enter();
         let Some(turn) = kernel.next_turn() else { return };
         drop(kernel);
         let ended = poll(&turn);
-        let mut kernel = enter();
-        let number = kernel.current_number();
-        let body = kernel.end_turn(&turn, ended);
-        while let Some(due) = kernel.overdue() {
-            drop(kernel);
-            happen(shared, due);
-            kernel = enter();
+        kernel = enter();
+        if !ended {
+            kernel.end_turn(&turn);
+            continue;
         }
+        let number = kernel.current_number();
+        let body = kernel.finish_turn(&turn);
         drop(kernel);
         drop(body);
-        if ended && main == Some(number) {
+        drop(turn);
+        if main == Some(number) {
             return;
         }
-        refresh(shared);
+        kernel = enter();
+    }
+}
+
+/// Does what has to be done before the next poll: takes in wakes from other threads, lets happen
+/// what is due, asks touched devices for their next deadline.
+#[cold]
+fn calm(lane: &'static Lane, shared: &Shared) {
+    if lane.is_injected() {
+        take_injected(lane);
+    }
+    refresh(shared);
+    let due = enter().overdue();
+    if let Some(due) = due {
+        happen(shared, due);
     }
 }
 
@@ -185,6 +203,7 @@ fn cancel(body: &BodyPtr, word: u64, lost: Lost) -> bool {
 
 /// Lets what is due happen.
 fn happen(shared: &Shared, due: Due) {
+    enter().clear_current();
     match due {
         Due::Timer => fire(),
         Due::Device(index) => {
@@ -235,7 +254,6 @@ fn guarded(f: impl FnOnce()) {
 }
 
 /// Asks touched devices for their next deadline.
-#[inline]
 fn refresh(shared: &Shared) {
     while let Some(index) = context::with(|kernel| kernel.queue.pop_touched()).flatten() {
         let device = shared.devices.borrow()[index].clone();
@@ -252,23 +270,22 @@ enum Advance {
 
 impl Kernel {
     /// Takes the next ready task, and makes it the current one.
+    #[inline]
     fn next_turn(&mut self) -> Option<Turn> {
         if self.failure.is_some() {
             return None;
         }
         let index = self.pick()?;
         self.count_step();
-        let lane_word = |generation| self.word_of(index, generation);
-        let slot = self.tasks.get(index).expect("invariant: a ready task has a slot");
-        let word = lane_word(slot.generation);
-        let (body, node) = (slot.body.clone().expect("invariant: a ready task lives"), slot.node);
-        let tag = self.tag_of(index);
-        let steps = self.steps;
+        let (lane, steps) = (self.lane(), self.steps);
         let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
+        let body = slot.body.clone().expect("invariant: a ready task lives");
+        let word = pack(lane, slot.generation, index);
+        let tag = TaskTag { word, number: slot.number, name: slot.name };
         slot.queued = false;
         slot.polled_at = steps;
         slot.polls += 1;
-        let (aborted, sig) = (slot.aborted, slot.sig);
+        let (aborted, sig, node) = (slot.aborted, slot.sig, slot.node);
         self.hash.step(sig);
         self.set_current(index, tag, node);
         (self.stopped, self.yielded) = (false, false);
@@ -276,35 +293,54 @@ impl Kernel {
         Some(Turn { slot: index, word, body, aborted })
     }
 
+    #[inline]
     fn count_step(&mut self) {
         self.steps += 1;
         if self.steps >= self.limits.steps {
-            let failure = Failure::steps(self);
-            self.fail(failure);
+            self.out_of_steps();
         }
     }
 
-    fn end_turn(&mut self, turn: &Turn, ended: bool) -> Option<BodyPtr> {
-        self.clear_current();
+    #[cold]
+    fn out_of_steps(&mut self) {
+        let failure = Failure::steps(self);
+        self.fail(failure);
+    }
+
+    /// Is there anything to do before the next poll?
+    #[inline]
+    fn is_disturbed(&self, lane: &Lane) -> bool {
+        if self.failure.is_some() {
+            return false;
+        }
+        lane.is_injected() || self.queue.is_touched() || self.is_overdue()
+    }
+
+    #[inline]
+    fn end_turn(&mut self, turn: &Turn) {
         if !self.paused_clock {
             self.now_ns += POLL_NS;
         }
-        let is_yield = ended || !self.stopped;
-        self.set_last(turn.slot, is_yield);
-        if ended {
-            let number = TaskNumber(self.tasks.tag(0, turn.slot).number);
-            if !turn.aborted {
-                self.completed += 1;
-                self.record_with(|_| Event::Finished { task: number });
-            }
-            self.policy_forget(turn.slot);
-            return self.tasks.finish(turn.slot);
-        }
+        self.set_last(turn.slot, !self.stopped);
         if self.is_down(turn.slot) {
             // The task stopped its own node: it goes as the others of the node did.
             self.abort(turn.word);
         }
-        None
+    }
+
+    /// The task has ended: its body comes back, to be dropped outside of the kernel.
+    fn finish_turn(&mut self, turn: &Turn) -> Option<BodyPtr> {
+        if !self.paused_clock {
+            self.now_ns += POLL_NS;
+        }
+        self.set_last(turn.slot, true);
+        let number = self.current_number();
+        if !turn.aborted {
+            self.completed += 1;
+            self.record_with(|_| Event::Finished { task: number });
+        }
+        self.policy_forget(turn.slot);
+        self.tasks.finish(turn.slot)
     }
 
     /// A task that woke itself in its last poll stands in the ready set.
@@ -317,13 +353,18 @@ impl Kernel {
         }
     }
 
+    #[inline]
     fn is_down(&self, slot: u32) -> bool {
         let node = self.tasks.get(slot).map_or(NodeId::NONE, |slot| slot.node);
         node != NodeId::NONE && self.nodes.entry(node).state == NodeState::Down
     }
 
-    /// What should have happened by now.
     #[inline]
+    fn is_overdue(&self) -> bool {
+        self.queue.next().is_some_and(|(deadline, _)| deadline.at.as_nanos() <= self.now_ns)
+    }
+
+    /// What should have happened by now.
     fn overdue(&mut self) -> Option<Due> {
         let (deadline, due) = self.queue.next()?;
         (deadline.at.as_nanos() <= self.now_ns && self.failure.is_none()).then(|| {

@@ -119,16 +119,35 @@ impl Drop for Sleep {
 }
 
 /// Lets the other ready tasks run once.
-pub async fn yield_now() {
-    let mut yielded = false;
-    std::future::poll_fn(|cx| {
-        if yielded {
+pub fn yield_now() -> YieldNow {
+    YieldNow { yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "a future does nothing unless it is polled"]
+pub struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
             return Poll::Ready(());
         }
-        yielded = true;
-        context::with(Kernel::note_yield);
-        cx.waker().wake_by_ref();
+        self.yielded = true;
+        yield_once(cx.waker());
         Poll::Pending
-    })
-    .await;
+    }
+}
+
+/// Compiled once.
+fn yield_once(waker: &Waker) {
+    let word = waker::ours(waker);
+    if context::with(|kernel| kernel.yield_as(word)) != Some(true) {
+        waker.wake_by_ref();
+    }
 }
