@@ -1,0 +1,129 @@
+//! The panic hook of a run: where the last panic happened and what it said.
+//!
+//! Owns: the hook, and one note per thread. Does not own: what becomes of the panic. Invariants:
+//! the note is kept before anything is printed, so that a panic that ends the process leaves it
+//! behind; in a worker's children the text that is printed holds nothing that differs from process
+//! to process (std's own names the kernel's thread id).
+
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::cell::RefCell;
+use std::panic::{self, PanicHookInfo};
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use crate::console;
+use crate::signature::short_file;
+
+/// Where a panic happened and what it said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// `file:line`.
+    pub(crate) site: String,
+    pub(crate) message: String,
+}
+
+thread_local! {
+    static LAST: RefCell<Option<Note>> = const { RefCell::new(None) };
+}
+
+/// What std panics with when a panic cannot be passed on. The note of the panic before it says
+/// more.
+const AFTERMATHS: [&str; 2] =
+    ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
+
+/// Takes the place of the process's hook: keeps notes, hands them to `on_panic`, and prints. For
+/// the workers, whose process is detsim's own.
+pub(crate) fn replace(on_panic: impl Fn(&Note) + Send + Sync + 'static) {
+    panic::set_hook(Box::new(move |info| {
+        if let Some(note) = keep(info) {
+            on_panic(&note);
+        }
+        print(info);
+    }));
+}
+
+/// Whether stacks are printed where `RUST_BACKTRACE` asks for them. Symbols take a tenth of a
+/// second to find, which only a run that is looked at is worth.
+pub(crate) fn print_stacks(prints: bool) {
+    WITH_STACKS.store(prints, Ordering::Relaxed);
+}
+
+static WITH_STACKS: AtomicBool = AtomicBool::new(false);
+
+/// Keeps notes in front of the process's hook, once. For runs inside the test process.
+pub(crate) fn chain() {
+    static CHAINED: Once = Once::new();
+    CHAINED.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            keep(info);
+            before(info);
+        }));
+    });
+}
+
+/// Takes the note of this thread's last panic.
+pub(crate) fn take() -> Option<Note> {
+    LAST.with(RefCell::take)
+}
+
+/// The text of a panic's payload.
+pub(crate) fn message_of(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic whose payload is no text").to_owned()
+}
+
+fn keep(info: &PanicHookInfo<'_>) -> Option<Note> {
+    let message = message_of_info(info);
+    if AFTERMATHS.contains(&message.as_str()) {
+        return None;
+    }
+    let site = info.location().map(|at| format!("{}:{}", short_file(at.file()), at.line()));
+    let note = Note { site: site.unwrap_or_default(), message };
+    // The cell is gone where a thread-local destructor panics, and borrowed never.
+    let _kept = LAST.try_with(|last| last.replace(Some(note.clone())));
+    Some(note)
+}
+
+fn message_of_info(info: &PanicHookInfo<'_>) -> String {
+    message_of(info.payload())
+}
+
+fn print(info: &PanicHookInfo<'_>) {
+    let thread = thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    let site = info.location().map(ToString::to_string).unwrap_or_default();
+    console::error(&format!("\nthread '{name}' panicked at {site}:\n{}", message_of_info(info)));
+    if WITH_STACKS.load(Ordering::Relaxed) {
+        let stack = Backtrace::capture();
+        if stack.status() == BacktraceStatus::Captured {
+            console::error(&format!("stack backtrace:\n{stack}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_says_where_and_what() {
+        chain();
+        let line = line!() + 1;
+        let caught = panic::catch_unwind(|| panic!("boom {}", 7)).unwrap_err();
+        assert_eq!(message_of(&*caught), "boom 7");
+        let note = take().unwrap();
+        assert_eq!(note.message, "boom 7");
+        assert!(note.site.ends_with(&format!("src/hook.rs:{line}")), "{}", note.site);
+        assert_eq!(take(), None);
+    }
+
+    #[test]
+    fn a_payload_that_is_no_text_is_named() {
+        let caught = panic::catch_unwind(|| panic::panic_any(7)).unwrap_err();
+        assert_eq!(message_of(&*caught), "a panic whose payload is no text");
+    }
+}
