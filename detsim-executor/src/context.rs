@@ -5,6 +5,7 @@
 
 use crate::SimTime;
 use crate::bound::kernel;
+use crate::event::NodeId;
 use crate::join::JoinHandle;
 use crate::kernel::Kernel;
 use crate::sim::Sim;
@@ -53,6 +54,40 @@ where
     crate::join::spawn(future, name, None, site)
 }
 
+/// What [`glance`] sees.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance<'a> {
+    /// Virtual time.
+    pub now: SimTime,
+    /// The node of whoever runs.
+    pub node: Option<&'a str>,
+    /// The number of the task that runs, and its name.
+    pub task: Option<(u32, Option<&'a str>)>,
+}
+
+/// Looks at the simulation that runs on this thread without costing it anything. Neither waits, nor
+/// allocates, nor panics, so a signal handler may call it; `None` where no simulation runs, or where
+/// it is inside a section.
+pub fn glance<R>(f: impl FnOnce(&Glance<'_>) -> R) -> Option<R> {
+    let lane = crate::here::place().lane?;
+    if lane.bias.is_busy() {
+        return None;
+    }
+    with(|kernel| {
+        let (node, tag) = (kernel.current_node(), kernel.current_tag());
+        f(&Glance {
+            now: kernel.now(),
+            node: (node != NodeId::NONE).then(|| kernel.nodes.name(node)),
+            task: (!tag.is_nobody()).then(|| (tag.number, kernel.names.text(tag.name))),
+        })
+    })
+}
+
+/// The steps of the simulation that runs on this thread. As [`glance`], but inside a section too.
+pub fn steps() -> Option<u64> {
+    kernel::steps()
+}
+
 /// Draws from the choices of the run, as the program's own input: a number in `0..bound`, 0 being
 /// the default. Recorded, replayed and minimised with the schedule.
 ///
@@ -73,4 +108,29 @@ pub(crate) const OUTSIDE: &str = "detsim: no simulation is running on this threa
 #[cold]
 pub(crate) fn outside() -> ! {
     panic!("{OUTSIDE}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sim;
+
+    #[test]
+    fn a_glance_sees_who_runs_and_costs_nothing() {
+        let sim = Sim::new(1);
+        assert_eq!((steps(), glance(|_| ())), (None, None));
+        drop(sim.node("n1").spawn("looker", async {
+            let before = now();
+            let seen = glance(|at| {
+                assert_eq!((at.now, at.node), (before, Some("n1")));
+                at.task.map(|(_, name)| name == Some("looker"))
+            });
+            assert_eq!(seen, Some(Some(true)));
+            assert!(steps().is_some());
+            // In a section there is nothing to see but the steps.
+            assert_eq!(with(|_| glance(|_| ())), Some(None));
+            assert!(with(|_| steps()).flatten().is_some());
+        }));
+        sim.run().unwrap();
+    }
 }

@@ -224,7 +224,9 @@ impl Sim {
         }
     }
 
-    fn failure(&self) -> Option<Failure> {
+    /// The failure of the run, where it has one.
+    #[track_caller]
+    pub fn failure(&self) -> Option<Failure> {
         self.with(|kernel| kernel.failure.clone())
     }
 

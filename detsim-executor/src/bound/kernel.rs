@@ -32,6 +32,15 @@ pub(crate) fn enter() -> Option<Guard> {
     Some(Guard { lane, _this_thread: PhantomData })
 }
 
+/// The steps of the simulation that this thread drives, if it drives one: inside a section too, and
+/// in a signal handler.
+pub(crate) fn steps() -> Option<u64> {
+    let lane = here::place().lane?;
+    // SAFETY: a lane lives as long as the process. One aligned word is read, volatile because the
+    // code that a signal interrupted may be about to write it.
+    Some(unsafe { (&raw const (*lane.kernel.get()).steps).read_volatile() })
+}
+
 impl Deref for Guard {
     type Target = Kernel;
     #[inline]
