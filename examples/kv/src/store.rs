@@ -147,8 +147,10 @@ impl Kv {
             return Ok(None);
         }
         let mut bytes = vec![0; len as usize];
-        let whole = read_exact_at(&self.storage, offset, &mut bytes)?;
-        Ok(Entry::decode(&bytes, self.checksums).filter(|_| whole).map(|entry| (entry, len)))
+        if !read_exact_at(&self.storage, offset, &mut bytes)? {
+            return Ok(None);
+        }
+        Ok(Entry::decode(&bytes, self.checksums).map(|entry| (entry, len)))
     }
 
     fn wipe_tail(&mut self) -> io::Result<()> {
