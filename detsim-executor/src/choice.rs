@@ -6,7 +6,7 @@
 //! subset of a run's choices is itself a legal run (an anchor that never comes up is counted as
 //! unused, a value out of bounds is the default); entropy (`getrandom` and its kin) is no choice.
 
-use crate::rng::{Stream, fold, hash_bytes};
+use crate::rng::{Ratio, Stream, fold, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -58,8 +58,12 @@ enum Source {
 pub struct Choices {
     seed: u64,
     streams: Vec<(u64, Stream)>,
+    /// By the hash of its name, the place of a stream.
+    domains: BTreeMap<u64, Domain>,
     source: Source,
     recording: bool,
+    /// Neither recording nor replaying.
+    plain: bool,
     recorded: Vec<Choice>,
     seen: BTreeMap<(u64, Anchor), u32>,
 }
@@ -69,8 +73,10 @@ impl Choices {
     pub(crate) fn reset(&mut self, seed: u64, recording: bool) {
         self.seed = seed;
         self.streams.clear();
+        self.domains.clear();
         self.source = Source::Seed;
         self.recording = recording;
+        self.plain = !recording;
         self.recorded.clear();
         self.seen.clear();
     }
@@ -79,16 +85,17 @@ impl Choices {
     pub fn replay(&mut self, set: &[Choice]) {
         let entry = |c: &Choice| ((c.domain, c.anchor, c.occurrence), (c.picked, false));
         self.source = Source::Set { set: set.iter().map(entry).collect() };
+        self.plain = false;
     }
 
     /// Registers the stream `name` (the same name gives the same stream).
     pub fn domain(&mut self, name: &str) -> Domain {
         let key = hash_bytes(name.as_bytes());
-        if let Some(known) = self.streams.iter().position(|(k, _)| *k == key) {
-            return Domain(known as u32);
-        }
-        self.streams.push((key, Stream::keyed(self.seed, key)));
-        Domain(self.streams.len() as u32 - 1)
+        let Self { streams, domains, seed, .. } = self;
+        *domains.entry(key).or_insert_with(|| {
+            streams.push((key, Stream::keyed(*seed, key)));
+            Domain(streams.len() as u32 - 1)
+        })
     }
 
     /// Draws a number in `0..bound`. `default` is the value that means "nothing special".
@@ -128,10 +135,33 @@ impl Choices {
         self.draw(domain, anchor, whole, 0) >= whole - part
     }
 
+    /// True with the probability of `ratio`; the default is false, and a recorded choice is 1 for
+    /// true. Draws no word where the ratio is 0.
+    #[inline]
+    pub fn happens(&mut self, domain: Domain, anchor: Anchor, ratio: Ratio) -> bool {
+        if ratio.is_never() {
+            return false;
+        }
+        let drawn = self.streams[domain.0 as usize].1.chance(ratio);
+        if self.is_plain() { drawn } else { self.happens_slow(domain, anchor, drawn) }
+    }
+
+    #[cold]
+    fn happens_slow(&mut self, domain: Domain, anchor: Anchor, drawn: bool) -> bool {
+        let key = self.streams[domain.0 as usize].0;
+        let occurrence = self.occurrence(key, anchor);
+        let picked = match self.replayed(key, anchor, occurrence) {
+            None => drawn,
+            Some(value) => value == Some(1),
+        };
+        self.note(Choice { domain: key, anchor, occurrence, picked: picked.into(), default: 0 });
+        picked
+    }
+
     /// Neither recording nor replaying: a draw is its stream's next word.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
-        !self.recording && matches!(self.source, Source::Seed)
+        self.plain
     }
 
     /// Replaying a set?

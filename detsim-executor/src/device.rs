@@ -1,10 +1,13 @@
 //! Where the network and the disk plug in.
 //!
-//! Owns: the trait [`Device`]. Does not own: any device. Invariants: the kernel is never borrowed
-//! while a method of a device runs, so a device may run handlers that use the simulation; a device
-//! draws from the kernel's choices only.
+//! Owns: the trait [`Device`], and what a device may ask of the kernel. Does not own: any device.
+//! Invariants: the kernel is never borrowed while a method of a device runs, so a device may run
+//! handlers that use the simulation; a device draws from the kernel's choices only.
 
 use crate::event::NodeId;
+use crate::kernel::Kernel;
+use crate::node::NodeState;
+use crate::queue::DeviceId;
 use crate::timer::Deadline;
 
 /// A part of the simulated world with events of its own.
@@ -29,5 +32,68 @@ pub trait Device {
     /// `node` came up again; called before its init runs.
     fn on_restart(&self, node: NodeId) {
         let _ = node;
+    }
+
+    /// `node` goes on after a pause.
+    fn on_resume(&self, node: NodeId) {
+        let _ = node;
+    }
+
+    /// The simulation ends: let go of handlers and whatever else of a user may hold the device in
+    /// turn. Called once or several times, after the tasks are gone, with the simulation still
+    /// alive.
+    fn on_end(&self) {}
+}
+
+/// For devices.
+impl Kernel {
+    /// The next number of the sequence that orders equal instants.
+    #[inline]
+    pub fn next_seq(&mut self) -> u64 {
+        self.queue.next_seq()
+    }
+
+    /// Says when the next event of `device` is due, as [`Device::next_deadline`] would.
+    #[inline]
+    pub fn set_deadline(&mut self, device: DeviceId, deadline: Option<Deadline>) {
+        self.queue.set_deadline(device.0 as usize, deadline);
+    }
+
+    /// Whether a node runs; `None` for one that was never made.
+    #[inline]
+    pub fn node_state(&self, node: NodeId) -> Option<NodeState> {
+        self.nodes.state(node)
+    }
+
+    /// The name of a node.
+    ///
+    /// # Panics
+    /// Where there is none of this number.
+    pub fn node_name(&self, node: NodeId) -> &str {
+        self.nodes.name(node)
+    }
+
+    /// From now on what runs is something of `node`; returns what it was something of before.
+    #[inline]
+    pub fn swap_node(&mut self, node: NodeId) -> NodeId {
+        let before = self.current_node();
+        self.set_current(self.current_index(), self.current_tag(), node);
+        before
+    }
+
+    /// The history of the task that runs: what happened before whatever it does next. `None` where
+    /// a callback or a handler runs.
+    #[inline]
+    pub fn task_history(&mut self) -> Option<&mut u64> {
+        self.current_slot().map(|slot| &mut slot.history)
+    }
+
+    /// Takes an event into the fingerprint of the run. `event` is its history: a fold of
+    /// everything that happened before it, so that runs which differ only in the order of
+    /// independent events have the same [`crate::RunHash::shape`].
+    #[inline]
+    pub fn fold_event(&mut self, event: u64) {
+        self.hash.operation(event);
+        self.hash.step(event ^ self.now_ns);
     }
 }

@@ -96,7 +96,7 @@ pub enum NetEvent {
     Duplicated { message: u64, from: NodeId, to: NodeId },
     /// Links were healed.
     Healed { from: Vec<NodeId>, to: Vec<NodeId> },
-    /// A message is held back until the link opens.
+    /// A message is held back until the link opens and the receiver runs.
     Held { message: u64, from: NodeId, to: NodeId },
     /// Links were cut.
     Partitioned { from: Vec<NodeId>, to: Vec<NodeId>, holds: bool },
@@ -113,6 +113,8 @@ pub enum DropReason {
     LossAtDelivery,
     /// The receiver has no handler, or is down.
     NoReceiver,
+    /// The sender is down: a destructor of its tasks sent it.
+    NoSender,
     /// The link is cut.
     Partition,
 }
@@ -221,6 +223,7 @@ impl DropReason {
             Self::LossAtSend => "loss when sent",
             Self::LossAtDelivery => "loss on arrival",
             Self::NoReceiver => "nobody listens",
+            Self::NoSender => "the sender is down",
             Self::Partition => "partition",
         }
     }

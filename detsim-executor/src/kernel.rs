@@ -234,7 +234,7 @@ impl Kernel {
     pub fn wake(&mut self, word: u64) {
         let (generation, index) = unpack(word);
         let Some(slot) = self.tasks.get_mut(index) else { return };
-        if slot.generation != generation || slot.queued || slot.body.is_none() {
+        if slot.generation != generation || slot.queued {
             return;
         }
         slot.queued = true;
@@ -410,14 +410,20 @@ impl Kernel {
     #[inline]
     pub(crate) fn yield_as(&mut self, word: Option<u64>) -> bool {
         self.yielded = true;
-        let own = word == Some(self.tag.word);
-        if let Some(slot) = self.current_slot() {
-            (slot.op, slot.object) = (OpKind::Yield, 0);
+        let runs = self.nodes.runs(self.node);
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        (slot.op, slot.object) = (OpKind::Yield, 0);
+        if word != Some(self.tag.word) {
+            return false;
         }
-        if own {
+        if runs && !slot.queued {
+            slot.queued = true;
+            let ready = Ready { slot: self.current, task: slot.sig, op: slot.op, object: 0 };
+            self.policy.ready(ready);
+        } else {
             self.wake(self.tag.word);
         }
-        own
+        true
     }
 
     // ------------------------------------------------------------ signatures

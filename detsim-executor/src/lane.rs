@@ -167,6 +167,11 @@ impl Lane {
         lane.bell.notify_all();
     }
 
+    /// Whether `id` is alive here, and was made by this thread: both change on that thread alone.
+    pub(crate) fn is_home_of(&self, id: u64) -> bool {
+        self.home.load(Relaxed) == here::token() && self.bias.is_living(id)
+    }
+
     /// Notes a use by another thread.
     pub(crate) fn note(
         &self,

@@ -49,6 +49,7 @@ pub use failure::{Failure, LimitReached, Panicked, Where};
 pub use join::{AbortHandle, JoinError, JoinHandle, message_of};
 pub use kernel::{Kernel, Preempt, SimConfig};
 pub use limits::Limits;
+pub use node::NodeState;
 pub use queue::DeviceId;
 pub use rng::{Ratio, Stream};
 pub use scheduler::{Scheduler, Strategy};

@@ -11,9 +11,12 @@ use std::rc::Rc;
 
 /// Whether a node runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NodeState {
+pub enum NodeState {
+    /// It runs.
     Up,
+    /// It was crashed or killed, and not restarted yet.
     Down,
+    /// Nothing of it runs until it is resumed.
     Paused,
 }
 
@@ -73,6 +76,11 @@ impl Nodes {
     #[inline]
     pub(crate) fn runs(&self, node: NodeId) -> bool {
         node == NodeId::NONE || self.entry(node).state == NodeState::Up
+    }
+
+    #[inline]
+    pub(crate) fn state(&self, node: NodeId) -> Option<NodeState> {
+        self.entries.get(node.0 as usize).map(|entry| entry.state)
     }
 
     #[inline]

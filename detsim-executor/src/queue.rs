@@ -34,9 +34,9 @@ pub(crate) enum Due {
 pub struct DeviceId(pub(crate) u32);
 
 /// The queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Queue {
-    pub(crate) timers: Timers,
+    timers: Timers,
     callbacks: Vec<Option<Callback>>,
     free: Vec<u32>,
     /// Wakers that are not ours, each of one timer.
@@ -45,6 +45,24 @@ pub(crate) struct Queue {
     devices: Vec<Option<Deadline>>,
     touched: Vec<u32>,
     seq: u64,
+    /// When something is due first, in nanoseconds; 0 while a device is touched.
+    next_ns: u64,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            timers: Timers::default(),
+            callbacks: Vec::new(),
+            free: Vec::new(),
+            wakers: Vec::new(),
+            free_wakers: Vec::new(),
+            devices: Vec::new(),
+            touched: Vec::new(),
+            seq: 0,
+            next_ns: u64::MAX,
+        }
+    }
 }
 
 impl Queue {
@@ -57,6 +75,7 @@ impl Queue {
         self.devices.clear();
         self.touched.clear();
         self.seq = 0;
+        self.next_ns = u64::MAX;
         (std::mem::take(&mut self.callbacks), std::mem::take(&mut self.wakers))
     }
 
@@ -69,7 +88,33 @@ impl Queue {
 
     pub(crate) fn arm(&mut self, at: SimTime, action: Action) -> TimerKey {
         let seq = self.next_seq();
+        self.next_ns = self.next_ns.min(at.as_nanos());
         self.timers.arm(Deadline { at, seq }, action)
+    }
+
+    /// Moves an armed timer to wake another task; false where it is no longer armed.
+    pub(crate) fn retarget(&mut self, key: TimerKey, action: Action) -> bool {
+        self.timers.retarget(key, action)
+    }
+
+    /// Takes the earliest timer.
+    pub(crate) fn pop_timer(&mut self) -> Option<Action> {
+        let action = self.timers.pop();
+        self.update();
+        action
+    }
+
+    fn update(&mut self) {
+        self.next_ns = match self.touched.is_empty() {
+            true => self.next().map_or(u64::MAX, |(deadline, _)| deadline.at.as_nanos()),
+            false => 0,
+        };
+    }
+
+    /// Whether at `now_ns` something is due, or a device is touched.
+    #[inline]
+    pub(crate) fn is_disturbed(&self, now_ns: u64) -> bool {
+        self.next_ns <= now_ns
     }
 
     pub(crate) fn call_at(&mut self, at: SimTime, callback: Callback) {
@@ -110,7 +155,9 @@ impl Queue {
 
     /// Cancels a timer; a foreign waker comes back, to be dropped outside of the kernel.
     pub(crate) fn cancel(&mut self, key: TimerKey) -> Option<Waker> {
-        match self.timers.cancel(key)? {
+        let action = self.timers.cancel(key)?;
+        self.update();
+        match action {
             Action::Foreign(index) => self.take_waker(index),
             Action::Wake(_) | Action::Call(_) => None,
         }
@@ -126,6 +173,7 @@ impl Queue {
         self.devices.push(None);
         let id = self.devices.len() as u32 - 1;
         self.touched.push(id);
+        self.next_ns = 0;
         DeviceId(id)
     }
 
@@ -134,12 +182,8 @@ impl Queue {
     pub(crate) fn touch(&mut self, device: DeviceId) {
         if !self.touched.contains(&device.0) {
             self.touched.push(device.0);
+            self.next_ns = 0;
         }
-    }
-
-    #[inline]
-    pub(crate) fn is_touched(&self) -> bool {
-        !self.touched.is_empty()
     }
 
     #[inline]
@@ -149,6 +193,7 @@ impl Queue {
 
     pub(crate) fn set_deadline(&mut self, device: usize, deadline: Option<Deadline>) {
         self.devices[device] = deadline;
+        self.update();
     }
 
     /// What is due first, with its deadline. No device may be marked as touched.

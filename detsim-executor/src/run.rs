@@ -92,10 +92,13 @@ pub(crate) fn drive(
 fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) {
     let mut kernel = enter();
     loop {
-        while kernel.is_disturbed(lane) {
+        if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
             drop(kernel);
-            calm(lane, shared);
+            if !calm(lane, shared) {
+                return;
+            }
             kernel = enter();
+            continue;
         }
         let Some(turn) = kernel.next_turn() else { return };
         drop(kernel);
@@ -120,15 +123,18 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) {
 /// Does what has to be done before the next poll: takes in wakes from other threads, lets happen
 /// what is due, asks touched devices for their next deadline.
 #[cold]
-fn calm(lane: &'static Lane, shared: &Shared) {
+fn calm(lane: &'static Lane, shared: &Shared) -> bool {
     if lane.is_injected() {
         take_injected(lane);
     }
     refresh(shared);
-    let due = enter().overdue();
+    let mut kernel = enter();
+    let (due, failed) = (kernel.overdue(), kernel.failure.is_some());
+    drop(kernel);
     if let Some(due) = due {
         happen(shared, due);
     }
+    !failed
 }
 
 /// Wakes that came from other threads.
@@ -218,7 +224,7 @@ fn happen(shared: &Shared, due: Due) {
 
 fn fire() {
     let mut kernel = enter();
-    match kernel.queue.timers.pop() {
+    match kernel.queue.pop_timer() {
         None => {}
         Some(Action::Wake(word)) => {
             kernel.steps -= 1; // the poll that follows is the step
@@ -307,22 +313,13 @@ impl Kernel {
         self.fail(failure);
     }
 
-    /// Is there anything to do before the next poll?
-    #[inline]
-    fn is_disturbed(&self, lane: &Lane) -> bool {
-        if self.failure.is_some() {
-            return false;
-        }
-        lane.is_injected() || self.queue.is_touched() || self.is_overdue()
-    }
-
     #[inline]
     fn end_turn(&mut self, turn: &Turn) {
         if !self.paused_clock {
             self.now_ns += POLL_NS;
         }
         self.set_last(turn.slot, !self.stopped);
-        if self.is_down(turn.slot) {
+        if self.is_down(self.current_node()) {
             // The task stopped its own node: it goes as the others of the node did.
             self.abort(turn.word);
         }
@@ -354,14 +351,8 @@ impl Kernel {
     }
 
     #[inline]
-    fn is_down(&self, slot: u32) -> bool {
-        let node = self.tasks.get(slot).map_or(NodeId::NONE, |slot| slot.node);
+    fn is_down(&self, node: NodeId) -> bool {
         node != NodeId::NONE && self.nodes.entry(node).state == NodeState::Down
-    }
-
-    #[inline]
-    fn is_overdue(&self) -> bool {
-        self.queue.next().is_some_and(|(deadline, _)| deadline.at.as_nanos() <= self.now_ns)
     }
 
     /// What should have happened by now.
@@ -493,6 +484,7 @@ pub(crate) fn tear_down(sim: &Sim) {
                 drop_task(index);
                 continue;
             }
+            drop(catch_unwind(AssertUnwindSafe(|| sim.each_device(|device| device.on_end()))));
             let rest = context::with(|kernel| (kernel.queue.reset(), kernel.nodes.take_inits()));
             let empty = rest.as_ref().is_none_or(|((c, w), i)| {
                 c.is_empty() && w.is_empty() && i.iter().all(Option::is_none)

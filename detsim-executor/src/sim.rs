@@ -472,6 +472,29 @@ impl Node {
         self.sim.inside(|| run::as_node(self.id, &*init));
     }
 
+    /// Runs `f` as something of the node: tasks that it spawns belong to the node.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_executor::{Sim, context};
+    /// let sim = Sim::new(7);
+    /// let node = sim.node("n1");
+    /// let task = node.enter(|| context::spawn("worker", std::future::pending::<()>()));
+    /// node.crash();
+    /// assert!(task.is_finished());
+    /// ```
+    ///
+    /// # Panics
+    /// Where the node is down.
+    #[track_caller]
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        assert!(self.state() != NodeState::Down, "detsim: node {} is down", self.name());
+        self.sim.inside(|| {
+            let _entered = Entered(context::with(|kernel| kernel.swap_node(self.id)));
+            f()
+        })
+    }
+
     /// Takes its power: tasks are gone, and whatever was not durable.
     #[track_caller]
     pub fn crash(&self) {
@@ -499,13 +522,14 @@ impl Node {
     /// Goes on after a pause.
     #[track_caller]
     pub fn resume(&self) {
+        if self.state() != NodeState::Paused {
+            return;
+        }
         self.sim.with(|kernel| {
-            if kernel.nodes.entry(self.id).state != NodeState::Paused {
-                return;
-            }
             kernel.node_changed(self.id, NodeChange::Resumed);
             kernel.resume_node(self.id);
         });
+        self.sim.each_device(|device| device.on_resume(self.id));
     }
 
     /// Brings it up again, after a crash or a kill, or as a kill and a start in one.
@@ -554,8 +578,19 @@ impl Node {
     }
 }
 
+/// Inside of [`Node::enter`]: which node comes back.
+struct Entered(Option<NodeId>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            context::with(|kernel| kernel.swap_node(before));
+        }
+    }
+}
+
 impl Sim {
-    fn each_device(&self, f: impl Fn(&dyn Device)) {
+    pub(crate) fn each_device(&self, f: impl Fn(&dyn Device)) {
         let devices = self.shared.devices.borrow().clone();
         self.inside(|| devices.iter().for_each(|device| f(&**device)));
     }

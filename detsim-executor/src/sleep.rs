@@ -70,8 +70,7 @@ impl Sleep {
             if let Some(old) = armed.take_if(|old| old.run == kernel.id()) {
                 if word != 0
                     && old.word != 0
-                    && (old.word == word
-                        || kernel.queue.timers.retarget(old.key, Action::Wake(word)))
+                    && (old.word == word || kernel.queue.retarget(old.key, Action::Wake(word)))
                 {
                     *armed = Some(Armed { word, ..old });
                     return None;

@@ -97,6 +97,11 @@ impl<G> Bias<G> {
         self.live.store(id, Relaxed);
     }
 
+    /// Whether it is `id` that runs on these words, for the thread that made it: no other ends it.
+    pub(crate) fn is_living(&self, id: u64) -> bool {
+        self.live.load(Relaxed) == id
+    }
+
     /// Whether it is `id` that runs on these words.
     pub(crate) fn is_live(&self, _gate: &mut Guard<'_, G>, id: u64) -> bool {
         self.live.load(Relaxed) == id

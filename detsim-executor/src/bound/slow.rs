@@ -36,11 +36,22 @@ impl Rest {
     }
 }
 
-/// Opens a section that is not biased; the lane is returned where this thread drives the owner.
+/// The lane of a simulation that this thread made and does not run right now: between two runs, or
+/// further up the stack. Nobody else can hold its baton (a lease stays on its thread), so its
+/// cells are entered as in a run.
+pub(super) fn home(owner: u64) -> Option<&'static Lane> {
+    if here::is_locked() {
+        return None;
+    }
+    Lane::of_id(owner).filter(|lane| lane.is_home_of(owner))
+}
+
+/// Opens a section that is not biased, for the simulation `me`; the lane is returned where this thread drives the owner.
 #[cold]
 #[inline(never)]
 pub(super) fn enter(
     owner: &AtomicU64,
+    me: u64,
     site: &'static Location<'static>,
     kind: &'static str,
 ) -> (Option<&'static Lane>, Box<Rest>) {
@@ -49,12 +60,12 @@ pub(super) fn enter(
         entered_twice(site)
     }
     let mut rest = Box::<Rest>::default();
-    let mut slow = Slow::enter(owner, place.sim, &OUTSIDE, |id| {
+    let mut slow = Slow::enter(owner, me, &OUTSIDE, |id| {
         &Lane::of_id(id).expect("invariant: lanes are never freed").bias
     });
     let locked = here::lock();
     let lane = match &mut slow {
-        Slow::Own { .. } => place.lane,
+        Slow::Own { .. } => Lane::of_id(me),
         Slow::Outside { .. } => None,
         Slow::Foreign { gate, .. } => {
             let owner_lane = Lane::of_id(owner.load(Relaxed));

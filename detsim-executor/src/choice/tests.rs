@@ -82,3 +82,33 @@ fn a_chance_of_nothing_draws_nothing() {
     assert!((0..50).any(|i| a.chance(d, anchor(i), 1, 4)));
     assert!(a.chance(d, anchor(0), 4, 4));
 }
+
+#[test]
+fn what_happens_is_recorded_as_one_and_what_does_not_is_left_out() {
+    let ratio = Ratio::new(1, 4);
+    let (mut plain, d) = fresh(false);
+    let (mut recorded, e) = fresh(true);
+    let run = |choices: &mut Choices, domain| {
+        (0..100).map(|i| choices.happens(domain, anchor(i), ratio)).collect::<Vec<_>>()
+    };
+    let drawn = run(&mut plain, d);
+    assert_eq!(run(&mut recorded, e), drawn);
+    let set = recorded.recorded().to_vec();
+    assert!(set.iter().all(|choice| choice.picked == 1));
+    assert_eq!(set.len(), drawn.iter().filter(|happens| **happens).count());
+
+    let (mut replayed, f) = fresh(false);
+    replayed.replay(&set[1..]);
+    let again = run(&mut replayed, f);
+    let differs = |i: &usize| again[*i] != drawn[*i];
+    assert_eq!((0..100).filter(differs).collect::<Vec<_>>(), [set[0].anchor.ordinal as usize]);
+}
+
+#[test]
+fn what_never_happens_draws_nothing() {
+    let (mut a, d) = fresh(false);
+    let (mut b, e) = fresh(false);
+    assert!(!a.happens(d, anchor(0), Ratio::NEVER));
+    assert!(b.happens(e, anchor(0), Ratio::ALWAYS));
+    assert_ne!(run(&mut a, d), run(&mut b, e));
+}
