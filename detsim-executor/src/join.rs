@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::rng::fold;
 use crate::site;
-use crate::slot::{self, BodyPtr, JoinPtr, Lost};
+use crate::slot::{self, BodyPtr, JoinPtr, Joinable, Lost};
 use crate::task::Spawn;
 use std::any::Any;
 use std::fmt;
@@ -24,7 +24,8 @@ use std::task::{Context, Poll};
 /// Waits for the end of a task.
 #[must_use = "dropping the handle detaches the task; it runs on"]
 pub struct JoinHandle<T> {
-    task: JoinPtr<T>,
+    /// There until the handle is dropped.
+    task: Option<JoinPtr<T>>,
     tag: TaskTag,
     site: &'static Location<'static>,
 }
@@ -63,7 +64,7 @@ where
     let (body, task) = slot::boxed(future, site);
     let type_name = std::any::type_name::<F>();
     let tag = enroll(body, type_name, name, node, site);
-    JoinHandle { task, tag, site }
+    JoinHandle { task: Some(task), tag, site }
 }
 
 /// Compiled once: everything about a spawn that does not depend on the future's type.
@@ -130,9 +131,14 @@ impl<T> JoinHandle<T> {
         AbortHandle { tag: self.tag }
     }
 
+    #[inline]
+    fn task(&self) -> &dyn Joinable<T> {
+        self.task.as_ref().expect("invariant: a handle has its task until it is dropped").get()
+    }
+
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        self.task.get().is_finished()
+        self.task().is_finished()
     }
 
     /// The number of the task.
@@ -157,7 +163,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let joined = self.task.get().join(cx, self.site, self.tag);
+        let joined = self.task().join(cx, self.site, self.tag);
         let task = TaskNumber(self.tag.number);
         joined.map(|out| out.map_err(|lost| JoinError::new(task, lost)))
     }
@@ -165,7 +171,7 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let Some(Lost::Panicked(payload)) = self.task.get().leave() {
+        if let Some(Lost::Panicked(payload)) = self.task.take().and_then(JoinPtr::leave) {
             let message = message_of(&*payload);
             let tag = self.tag;
             context::with(|kernel| kernel.fail(Failure::panicked(kernel, tag, message)));

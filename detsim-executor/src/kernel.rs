@@ -18,6 +18,7 @@ use crate::rng::{Stream, fold};
 use crate::scheduler::{Pick, Policy, Ready, Strategy};
 use crate::sim::Shared;
 use crate::site::SiteCache;
+use crate::slot::Memory;
 use crate::task::{Ordinals, Slot, Spawn, Tasks};
 use crate::trace::{Recorder, RunHash};
 use crate::waker::{pack, unpack};
@@ -79,6 +80,7 @@ pub struct Kernel {
     pub(crate) graph: WaitGraph,
     pub(crate) nodes: Nodes,
     pub(crate) names: Names,
+    pub(crate) memory: Memory,
     pub(crate) recorder: Recorder,
     pub(crate) failure: Option<Failure>,
     pub(crate) user: Option<Stream>,
@@ -385,6 +387,21 @@ impl Kernel {
         if self.recorder.is_on() {
             self.record_operation(object, kind);
         }
+    }
+
+    /// History of the current task.
+    #[inline]
+    pub(crate) fn current_history(&self) -> u64 {
+        self.tasks.get(self.current).map_or(0, |slot| slot.history)
+    }
+
+    /// The current task goes on after something with this history.
+    #[inline]
+    pub(crate) fn follow(&mut self, history: u64, kind: OpKind) {
+        let Some(slot) = self.tasks.get_mut(self.current) else { return };
+        slot.history = fold(slot.history.wrapping_add(kind as u64 + 1), history);
+        let event = slot.history;
+        self.hash.operation(event);
     }
 
     #[cold]

@@ -7,12 +7,18 @@
 //! frees, on whatever thread; results and wakers leave the cell before they are dropped.
 #![expect(unsafe_code, reason = "one allocation for future and result, polled through a pointer")]
 
+mod memory;
+
+pub(crate) use self::memory::Memory;
 use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 use crate::bound::Bound;
+use crate::context;
+use std::alloc::Layout;
 use std::any::Any;
 use std::cell::{Cell as Counter, UnsafeCell};
 use std::fmt;
 use std::future::Future;
+use std::mem::ManuallyDrop;
 use std::panic::Location;
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -35,6 +41,8 @@ pub(crate) trait Body {
     fn lose(&self, lost: Lost) -> bool;
     /// One owner less; true for the last one.
     fn release(&self) -> bool;
+    /// What the allocation was asked for.
+    fn layout(&self) -> Layout;
 }
 
 /// What a join handle sees of a task.
@@ -47,8 +55,9 @@ pub(crate) trait Joinable<T>: Body {
     ) -> Poll<Result<T, Lost>>;
     /// There is a result, or it is lost.
     fn is_finished(&self) -> bool;
-    /// The handle goes: an unread panic comes back, for somebody to hear of it.
-    fn leave(&self) -> Option<Lost>;
+    /// The handle goes, and with it one owner. An unread panic comes back, for somebody to hear of
+    /// it; and true for the last owner.
+    fn leave(&self) -> (Option<Lost>, bool);
 }
 
 /// What the run loop keeps of a task beside its future, at a known place in the allocation.
@@ -130,7 +139,7 @@ impl Drop for BodyPtr {
             // pointer; the last owner out frees what came from a Box of this very type.
             unsafe {
                 if self.body.as_ref().release() {
-                    drop(Box::from_raw(self.body.as_ptr()));
+                    free(self.body);
                 }
             }
         }
@@ -159,13 +168,41 @@ impl<T> JoinPtr<T> {
     }
 }
 
+impl<T> JoinPtr<T> {
+    /// The handle goes: an unread panic comes back.
+    pub(crate) fn leave(self) -> Option<Lost> {
+        ManuallyDrop::new(self).give_up()
+    }
+
+    /// Called once, by `leave` or by `drop`.
+    fn give_up(&mut self) -> Option<Lost> {
+        let (lost, last) = self.get().leave();
+        if last {
+            // SAFETY: this handle's count was given up just now; nothing uses the pointer again.
+            unsafe { free(self.0 as NonNull<dyn Body>) };
+        }
+        lost
+    }
+}
+
 impl<T> Drop for JoinPtr<T> {
     fn drop(&mut self) {
-        // SAFETY: this handle's count is given up once, here; the last one out owns the Box.
-        unsafe {
-            if self.0.as_ref().release() {
-                drop(Box::from_raw(self.0.as_ptr()));
-            }
+        self.give_up();
+    }
+}
+
+/// Drops a task and frees its memory.
+///
+/// # Safety
+/// The last owner is gone, and the pointer is not used again.
+unsafe fn free(task: NonNull<dyn Body>) {
+    // SAFETY: nobody else has the task; `boxed` took the memory with this layout.
+    unsafe {
+        let layout = task.as_ref().layout();
+        std::ptr::drop_in_place(task.as_ptr());
+        let block = task.cast::<u8>();
+        if context::with(|kernel| Memory::give(Some(&mut kernel.memory), block, layout)).is_none() {
+            Memory::give(None, block, layout);
         }
     }
 }
@@ -176,6 +213,8 @@ struct Join<T> {
     /// A handle exists that may still ask for the result.
     wanted: bool,
     done: bool,
+    /// History of the task when it ended.
+    history: u64,
     out: Option<Result<T, Lost>>,
     waiter: Option<Waiter>,
 }
@@ -196,15 +235,22 @@ where
         owners: 2,
         wanted: true,
         done: false,
+        history: 0,
         out: None,
         waiter: None,
     };
     let header = Header::default();
     header.loops.set(1);
     let future = UnsafeCell::new(Some(future));
-    let cell = Box::into_raw(Box::new(Cell { header, join: Bound::new(join), future }));
-    // SAFETY: a Box is not null, and its fields stay where they are.
-    let (cell, header) = unsafe { (NonNull::new_unchecked(cell), NonNull::from(&(*cell).header)) };
+    let layout = Layout::new::<Cell<F>>();
+    let block = context::with(|kernel| Memory::take(Some(&mut kernel.memory), layout));
+    let block = block.unwrap_or_else(|| Memory::take(None, layout));
+    let cell = block.cast::<Cell<F>>();
+    // SAFETY: the block has the layout of a cell, and is ours.
+    let header = unsafe {
+        cell.write(Cell { header, join: Bound::new(join), future });
+        NonNull::from(&cell.as_ref().header)
+    };
     let body = BodyPtr { body: cell as NonNull<dyn Body>, header };
     (body, JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
 }
@@ -221,10 +267,8 @@ impl<F: Future> Cell<F> {
             return Some(out);
         }
         join.out = Some(out);
-        let (state, mut kernel) = join.both();
-        if let Some(kernel) = kernel.as_deref_mut() {
-            kernel.operate(&mut state.object, OpKind::Close);
-        }
+        let (state, kernel) = join.both();
+        state.history = kernel.as_ref().map_or(0, |kernel| kernel.current_history());
         if let Some(waiter) = state.waiter.take() {
             let waker = Block::wake(kernel, &mut state.object, waiter);
             join.wake(waker);
@@ -260,6 +304,10 @@ impl<F: Future> Body for Cell<F> {
         join.owners -= 1;
         join.owners == 0
     }
+
+    fn layout(&self) -> Layout {
+        Layout::new::<Self>()
+    }
 }
 
 impl<F: Future> Joinable<F::Output> for Cell<F> {
@@ -272,11 +320,11 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
         let mut foreign: Option<Waker> = None;
         loop {
             let mut join = self.join.enter();
-            let (state, mut kernel) = join.both();
-            if let Some(kernel) = kernel.as_deref_mut() {
-                kernel.operate(&mut state.object, OpKind::Join);
-            }
+            let (state, kernel) = join.both();
             if let Some(out) = state.out.take() {
+                if let Some(kernel) = kernel {
+                    kernel.follow(state.history, OpKind::Join);
+                }
                 return Poll::Ready(out);
             }
             assert!(!state.done, "detsim: a JoinHandle was polled after it had given its result");
@@ -304,9 +352,11 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
         self.join.enter().done
     }
 
-    fn leave(&self) -> Option<Lost> {
+    fn leave(&self) -> (Option<Lost>, bool) {
         let mut join = self.join.enter();
         join.wanted = false;
+        join.owners -= 1;
+        let last = join.owners == 0;
         let out = join.out.take();
         if let Some(waiter) = join.waiter.take() {
             let (state, kernel) = join.both();
@@ -314,6 +364,6 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
             join.dispose(Some(waker));
         }
         drop(join); // the result dies outside of the section
-        out.and_then(Result::err)
+        (out.and_then(Result::err), last)
     }
 }

@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use super::*;
 
 fn task(number: u32, waits_for: &[u32]) -> BlockedTask {

@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use super::*;
 
 fn ready(slot: u32) -> Ready {
