@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::hook::{self, Note};
 use crate::interpose::entropy;
-use crate::outcome::{Kind, RunOptions, RunOutcome};
+use crate::outcome::{Failed, Kind, RunOptions, RunOutcome, Verdict};
 use crate::{log, signature};
 
 /// One run of one seed. `Sync`, because some runs get a thread of their own.
@@ -16,6 +16,7 @@ pub type Body<'a> = &'a (dyn Fn(u64, &RunOptions) -> RunOutcome + Sync);
 
 /// Runs one seed on this thread.
 pub(crate) fn attempt(body: Body<'_>, seed: u64, options: &RunOptions) -> RunOutcome {
+    hook::forget();
     entropy::begin(seed);
     let printing = log::begin();
     // A body is a function of the seed: nothing that a panic broke is used again.
@@ -25,28 +26,36 @@ pub(crate) fn attempt(body: Body<'_>, seed: u64, options: &RunOptions) -> RunOut
     match caught {
         Ok(outcome) => outcome,
         Err(payload) => {
-            let outcome = panicked(&hook::message_of(&*payload));
+            let verdict = Verdict::Fail(panicked(hook::message_of(&*payload)));
             // Its destructor is the user's and may panic.
             std::mem::forget(payload);
-            outcome
+            RunOutcome { verdict, ..RunOutcome::PASS }
         }
     }
 }
 
-fn panicked(message: &str) -> RunOutcome {
-    let note = hook::take().filter(|note| note.message == message);
-    let note = note.unwrap_or_else(|| Note { site: String::new(), message: message.to_owned() });
+/// What stands around the one run of a program, until it is dropped.
+pub(crate) fn alone(seed: u64, filter: Option<&str>) -> impl Sized {
+    if let Some(filter) = filter {
+        log::enable(filter);
+    }
+    entropy::begin(seed);
+    log::begin()
+}
+
+/// The failure of a run that ended in a panic with this message.
+pub(crate) fn panicked(message: String) -> Failed {
+    let note = hook::note_of(&message).unwrap_or(Note { site: String::new(), message });
     let report = match note.site.as_str() {
-        "" => format!("the test panicked:\n{message}"),
-        site => format!("the test panicked at {site}:\n{message}"),
+        "" => format!("the test panicked:\n{}", note.message),
+        site => format!("the test panicked at {site}:\n{}", note.message),
     };
-    RunOutcome::failed(Kind::Panic, signature::of_panic(&note), report)
+    Failed { kind: Kind::Panic, signature: signature::of_panic(&note), report }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Verdict;
 
     #[test]
     fn an_outcome_is_handed_on() {

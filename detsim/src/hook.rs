@@ -25,8 +25,12 @@ pub(crate) struct Note {
 }
 
 thread_local! {
-    static LAST: RefCell<Option<Note>> = const { RefCell::new(None) };
+    /// The panics of this thread since [`forget`], oldest first.
+    static NOTES: RefCell<Vec<Note>> = const { RefCell::new(Vec::new()) };
 }
+
+/// Notes are kept up to this many: a run whose tasks panic without end must not grow.
+const NOTES_MAX: usize = 64;
 
 /// What std panics with when a panic cannot be passed on. The note of the panic before it says
 /// more.
@@ -64,9 +68,14 @@ pub(crate) fn chain() {
     });
 }
 
-/// Takes the note of this thread's last panic.
-pub(crate) fn take() -> Option<Note> {
-    LAST.with(RefCell::take)
+/// Drops the notes of this thread: a run begins.
+pub(crate) fn forget() {
+    NOTES.with_borrow_mut(Vec::clear);
+}
+
+/// The last panic of this thread that said this, if there was one.
+pub(crate) fn note_of(message: &str) -> Option<Note> {
+    NOTES.with_borrow(|notes| notes.iter().rev().find(|note| note.message == message).cloned())
 }
 
 /// The text of a panic's payload.
@@ -83,8 +92,14 @@ fn keep(info: &PanicHookInfo<'_>) -> Option<Note> {
     }
     let site = info.location().map(|at| format!("{}:{}", short_file(at.file()), at.line()));
     let note = Note { site: site.unwrap_or_default(), message };
-    // The cell is gone where a thread-local destructor panics, and borrowed never.
-    let _kept = LAST.try_with(|last| last.replace(Some(note.clone())));
+    // The cell is gone where a thread-local destructor panics.
+    let _kept = NOTES.try_with(|notes| {
+        let mut notes = notes.borrow_mut();
+        if notes.len() == NOTES_MAX {
+            notes.remove(0);
+        }
+        notes.push(note.clone());
+    });
     Some(note)
 }
 
@@ -115,10 +130,10 @@ mod tests {
         let line = line!() + 1;
         let caught = panic::catch_unwind(|| panic!("boom {}", 7)).unwrap_err();
         assert_eq!(message_of(&*caught), "boom 7");
-        let note = take().unwrap();
-        assert_eq!(note.message, "boom 7");
+        let note = note_of("boom 7").unwrap();
         assert!(note.site.ends_with(&format!("src/hook.rs:{line}")), "{}", note.site);
-        assert_eq!(take(), None);
+        forget();
+        assert_eq!(note_of("boom 7"), None);
     }
 
     #[test]

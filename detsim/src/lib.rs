@@ -1,4 +1,35 @@
-//! Deterministic simulation: sweep, replay, reports
+//! Deterministic simulation: find the bug that happens once in ten thousand runs, and run it again.
+//!
+//! This crate is what a test imports. `#[detsim::test]` runs a scenario under many seeds, each in a
+//! process of its own; a seed that fails is named with the command that runs it again, to the same
+//! end.
+//!
+//! # Settings
+//! The environment overrides what the attribute says. A value that cannot be used is an error that
+//! says what is allowed; an empty one counts as unset.
+//!
+//! | variable | meaning | unless set |
+//! |---|---|---|
+//! | `DETSIM_SEED` | run this one seed and show its output; wins over `DETSIM_SEEDS` | |
+//! | `DETSIM_SEEDS` | how many seeds, or which: `5000`, `100..200` | the attribute's, else 100 |
+//! | `DETSIM_SEED_BASE` | the first seed, beside a count | 0 |
+//! | `DETSIM_JOBS` | workers at a time, over all tests of the process | the processors |
+//! | `DETSIM_STRATEGY` | the scheduler: `random` or `fifo` | the attribute's, else `random` |
+//! | `DETSIM_BUDGET` | wall time of a test: `90s`, `5m`; then no new seeds begin | none |
+//! | `DETSIM_OUT` | where reports of failures go | `detsim/failures` in the target directory |
+//! | `DETSIM_LOG` | a filter of `tracing`: prints events with virtual time, node and task | off |
+//! | `DETSIM_IN_PROCESS` | `1`: run the seeds in the test process, for a debugger | off |
+//!
+//! # What a seed can do to its sweep
+//! Nothing. A panic, an abort, an exit, a signal, an overflow of the stack, more than 4 GiB of memory,
+//! 64 MiB of output or 10 s inside one poll is that seed's failure; the others run on. A sweep ends
+//! after 10 failing seeds. What the failing seeds print is shown once for each way of failing; what
+//! passing seeds print is dropped.
+//!
+//! Seeds run in forked copies of a worker process that did nothing before: statics, hash orders and
+//! (on Linux, where fixed addresses are allowed) addresses are the same whichever seeds ran before.
+//! Seeds that pass and are quick may run back to back in one process, if the first eight show no
+//! difference and the rest is audited; on the first difference all of them run in forks again.
 #![deny(unsafe_code)]
 
 mod attempt;
@@ -16,12 +47,22 @@ mod wall;
 #[cfg(target_os = "linux")]
 mod worker;
 
+pub use detsim_executor::{
+    AbortHandle, Anchor, Block, Choice, Choices, Deadline, Deadlock, Device, DeviceId, Event,
+    Failure, JoinError, JoinHandle, Limits, Node, NodeId, Preempt, Ratio, Report, RunHash, Sim,
+    SimConfig, SimTime, Sleep, Strategy, Stream, TaskNumber, Trace, YieldNow, context, sleep_until,
+    yield_now,
+};
+pub use detsim_fs::{FaultEvent, FaultProfile, FaultStats, FaultyStorage, SECTOR_BYTES};
+pub use detsim_macros::{main, test};
+
 #[doc(hidden)]
 pub mod __private {
     //! What the attributes expand to. Not for direct use: it changes without notice.
 
     pub use crate::attempt::Body;
     pub use crate::outcome::{Failed, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
+    pub use crate::run::{main, run_async, scenario};
     pub use crate::spec::{SEEDS_DEFAULT, Spec};
     pub use crate::sweep::sweep;
 }

@@ -1,21 +1,201 @@
-//! Where the sweep meets the kernel.
+//! Where the sweep meets the kernel: a test's function as a run.
 //!
-//! Owns: what a signal handler and a log line ask the kernel. Does not own: the process around a
-//! run ([`crate::worker`]) nor the kernel.
+//! Owns: what the attributes call ([`scenario`], [`run_async`], [`main`]), the set-up of a
+//! simulation from a [`Spec`], and the verdict on it; and what a signal handler and a log line ask
+//! the kernel. Does not own: the process around a run ([`crate::attempt`], [`crate::worker`]) nor
+//! the kernel. Invariant: a run that failed has the hash of what it did until then.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::future::Future;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::worker::progress::{NAME_BYTES_MAX, Progress};
+use detsim_executor::{Failure, Preempt, Sim, SimConfig, context};
 
-static STEPS: AtomicU64 = AtomicU64::new(0);
+use crate::attempt::panicked;
+use crate::config::Config;
+use crate::hook::{self, Note};
+use crate::outcome::{Failed, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
+use crate::spec::Spec;
+use crate::sweep::{fail, sweep};
+use crate::{attempt, signature};
 
-/// Where the kernel is; safe in a signal handler.
-pub(crate) fn progress(_name: &mut [u8; NAME_BYTES_MAX]) -> Progress {
-    Progress { steps: STEPS.load(Ordering::Relaxed), name_bytes: 0 }
+/// Runs a scenario of the kernel as a test: `run` gets a fresh simulation for every seed.
+///
+/// # Panics
+/// Where a seed fails; see [`sweep`].
+pub fn scenario<T: TestOutput>(spec: Spec, run: impl Fn(&mut Sim) -> T + Sync) {
+    sweep(&spec, &|seed, options| drive(&spec, seed, options, &mut |sim| run(sim).into_result()));
+}
+
+/// Runs an async function as a test: the future that `make` returns is the first task of a fresh
+/// simulation for every seed. `make` itself is called inside that task.
+///
+/// # Panics
+/// Where a seed fails; see [`sweep`].
+pub fn run_async<F>(spec: Spec, make: impl Fn() -> F + Sync)
+where
+    F: Future<Output: TestOutput> + 'static,
+{
+    sweep(&spec, &|seed, options| {
+        drive(&spec, seed, options, &mut |sim| match sim.block_on(make()) {
+            Ok(output) => output.into_result(),
+            Err(failure) => Err(format!("Error: {failure:?}")),
+        })
+    });
+}
+
+/// Runs a scenario as a program: one seed, in this process.
+///
+/// # Panics
+/// Where the environment holds a value that cannot be used, and where `run` panics.
+pub fn main<T>(spec: Spec, run: impl FnOnce(&mut Sim) -> T) -> T {
+    let config = Config::from_env().unwrap_or_else(|bad| fail(bad.to_string()));
+    let seed = config.seed.or(spec.seed).unwrap_or(0);
+    let _alone = attempt::alone(seed, config.log.as_deref());
+    let options = RunOptions { record: true, strategy: config.strategy };
+    run(&mut Sim::with_config(seed, sim_config(&spec, &options)))
+}
+
+/// Runs one seed on a simulation of its own.
+fn drive(
+    spec: &Spec,
+    seed: u64,
+    options: &RunOptions,
+    run: &mut dyn FnMut(&mut Sim) -> Result<(), String>,
+) -> RunOutcome {
+    let mut sim = Sim::with_config(seed, sim_config(spec, options));
+    // A run is not used again after a panic.
+    let ended = catch_unwind(AssertUnwindSafe(|| run(&mut sim)));
+    let ended = ended.map_err(|payload| {
+        let message = hook::message_of(&*payload);
+        // Its destructor is the user's and may panic.
+        std::mem::forget(payload);
+        message
+    });
+    let so_far = measures(&sim, options);
+    let failure = sim.failure();
+    let torn_down = catch_unwind(AssertUnwindSafe(|| sim.finish()));
+    let verdict = match (ended, torn_down) {
+        (Err(message), _) => Verdict::Fail(explained(failure, panicked(message))),
+        (Ok(Err(error)), _) => Verdict::Fail(explained(failure, returned(error))),
+        (Ok(Ok(())), Err(payload)) => Verdict::Fail(panicked(hook::message_of(&*payload))),
+        (Ok(Ok(())), Ok(Err(failure))) => Verdict::Fail(of_kernel(&failure)),
+        (Ok(Ok(())), Ok(Ok(()))) => Verdict::Pass,
+    };
+    RunOutcome { verdict, ..so_far }
+}
+
+/// What the attribute and the environment say, as the kernel takes it.
+fn sim_config(spec: &Spec, options: &RunOptions) -> SimConfig {
+    let mut config = SimConfig::default();
+    config.record = options.record;
+    let strategy = options.strategy.as_deref().or(spec.strategy);
+    if let Some(strategy) = strategy {
+        config.strategy = strategy.parse().unwrap_or_else(|bad| fail(format!("detsim: {bad}")));
+    }
+    if let Some(steps) = spec.max_steps {
+        config.limits.steps = steps;
+    }
+    config.preempt = match (spec.preempt, spec.flavor) {
+        (Some("await"), _) | (None, Some("current_thread")) => Preempt::Await,
+        _ => Preempt::Ops,
+    };
+    config
+}
+
+/// Everything that an outcome holds beside its verdict.
+fn measures(sim: &Sim, options: &RunOptions) -> RunOutcome {
+    if !sim.is_alive() {
+        return RunOutcome::PASS;
+    }
+    RunOutcome {
+        hash: sim.hash().word(),
+        steps: sim.with(|kernel| kernel.steps()),
+        events: if options.record { sim.trace().moments.len() as u64 } else { 0 },
+        sim_time_ns: sim.with(|kernel| kernel.now()).as_nanos(),
+        ..RunOutcome::PASS
+    }
+}
+
+const RETURNED: &str = "the test returned an error:";
+
+/// The failure of a test that returned an error.
+fn returned(error: String) -> Failed {
+    let note = Note { site: String::new(), message: error };
+    let report = format!("{RETURNED}\n{}", note.message);
+    Failed { kind: Kind::Panic, signature: signature::of_panic(&note), report }
+}
+
+/// The failure of a test, put down to the kernel's own failure where the test only passed that on,
+/// as `sim.run().unwrap()` does.
+fn explained(failure: Option<Failure>, of_test: Failed) -> Failed {
+    let Some(failure) = failure else { return of_test };
+    let (debug, display) = (format!("{failure:?}"), failure.to_string());
+    let kernel = of_kernel(&failure);
+    if of_test.report.contains(&debug) {
+        let name = debug.split('(').next().unwrap_or_default();
+        let test = of_test.report.replace(&debug, &format!("{name}(..)"));
+        // A returned error says nothing more; a panic may say what it was expected to.
+        let test = if test.starts_with(RETURNED) { String::new() } else { format!("\n{test}") };
+        Failed { report: kernel.report + &test, ..kernel }
+    } else if of_test.report.contains(display.trim_end()) {
+        kernel
+    } else {
+        Failed { report: format!("{}\n\n{}", of_test.report, kernel.report), ..of_test }
+    }
+}
+
+fn of_kernel(failure: &Failure) -> Failed {
+    let mut report = failure.to_string();
+    let kind = match failure {
+        Failure::Panic(_) => Kind::Panic,
+        Failure::Deadlock(_) => Kind::Deadlock,
+        Failure::Livelock(_) => Kind::Livelock,
+        Failure::LostWakeup(_) => Kind::LostWakeup,
+        _ => Kind::Limit,
+    };
+    let mut signature = failure.signature();
+    if let Failure::Panic(panic) = failure
+        && let Some(note) = hook::note_of(&panic.message)
+    {
+        signature = signature::of_panic(&note);
+        report.push_str(&format!("  panicked at {}\n", note.site));
+    }
+    report.truncate(report.trim_end().len());
+    Failed { kind, signature, report }
 }
 
 /// Writes virtual time, node and task of the run on this thread.
 pub(crate) fn stamp(w: &mut dyn fmt::Write) -> fmt::Result {
-    w.write_str("0s")
+    let stamped = context::glance(|at| {
+        write!(w, "{}", at.now)?;
+        if let Some(node) = at.node {
+            write!(w, " {node}")?;
+        }
+        match at.task {
+            Some((number, Some(name))) => write!(w, " task {number} \"{name}\""),
+            Some((number, None)) => write!(w, " task {number}"),
+            None => Ok(()),
+        }
+    });
+    stamped.unwrap_or_else(|| w.write_str("outside the simulation"))
+}
+
+/// Where the kernel is; safe in a signal handler.
+#[cfg(target_os = "linux")]
+pub(crate) fn progress(
+    name: &mut [u8; crate::worker::progress::NAME_BYTES_MAX],
+) -> crate::worker::progress::Progress {
+    let steps = context::steps().unwrap_or(0);
+    let name_bytes_max = name.len();
+    let mut room = &mut name[..];
+    // A name that does not fit is cut.
+    let _cut = context::glance(|at| match at.task {
+        Some((number, Some(name))) => write!(room, "task {number} \"{name}\""),
+        Some((number, None)) => write!(room, "task {number}"),
+        None => Ok(()),
+    });
+    let name_bytes = name_bytes_max - room.len();
+    crate::worker::progress::Progress { steps, name_bytes }
 }

@@ -34,6 +34,9 @@ pub struct Spec {
     pub(crate) flavor: Option<&'static str>,
     pub(crate) worker_threads: Option<usize>,
     pub(crate) cfg_detsim: bool,
+    pub(crate) seed: Option<u64>,
+    pub(crate) unhandled_panic: Option<&'static str>,
+    pub(crate) runtime_name: Option<&'static str>,
     pub(crate) limits: Limits,
 }
 
@@ -69,6 +72,9 @@ impl Spec {
             flavor: None,
             worker_threads: None,
             cfg_detsim: false,
+            seed: None,
+            unhandled_panic: None,
+            runtime_name: None,
             limits: Limits::DEFAULT,
         }
     }
@@ -127,6 +133,27 @@ impl Spec {
         self
     }
 
+    /// The one seed of a `main`, unless the environment says another.
+    #[must_use]
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// What a panic in a task does to the runtime: `ignore` or `shutdown_runtime`.
+    #[must_use]
+    pub const fn unhandled_panic(mut self, behavior: &'static str) -> Self {
+        self.unhandled_panic = Some(behavior);
+        self
+    }
+
+    /// The name of the simulated runtime.
+    #[must_use]
+    pub const fn runtime_name(mut self, name: &'static str) -> Self {
+        self.runtime_name = Some(name);
+        self
+    }
+
     /// This is a `#[tokio::test]`: it runs one seed unless it, or the environment, says more.
     #[must_use]
     pub const fn tokio_test(mut self) -> Self {
@@ -162,6 +189,31 @@ impl Spec {
     pub const fn failures_max(mut self, failures_max: usize) -> Self {
         self.limits.failures_max = failures_max;
         self
+    }
+
+    /// Whether the clock is to start paused.
+    pub fn starts_paused(&self) -> bool {
+        self.start_paused
+    }
+
+    /// What was said by [`Spec::flavor`].
+    pub fn runtime_flavor(&self) -> Option<&'static str> {
+        self.flavor
+    }
+
+    /// What was said by [`Spec::worker_threads`].
+    pub fn runtime_threads(&self) -> Option<usize> {
+        self.worker_threads
+    }
+
+    /// What was said by [`Spec::unhandled_panic`].
+    pub fn on_unhandled_panic(&self) -> Option<&'static str> {
+        self.unhandled_panic
+    }
+
+    /// What was said by [`Spec::runtime_name`].
+    pub fn named_runtime(&self) -> Option<&'static str> {
+        self.runtime_name
     }
 
     /// Tells this test from every other of its binary.

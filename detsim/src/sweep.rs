@@ -211,7 +211,7 @@ fn show_output(seed: u64, output: &[u8]) {
 }
 
 /// Ends the test with this text as its last: no hook adds lines of its own behind it.
-fn fail(text: String) -> ! {
+pub(crate) fn fail(text: String) -> ! {
     console::error(&text);
     resume_unwind(Box::new(text))
 }

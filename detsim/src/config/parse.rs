@@ -6,6 +6,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::time::Duration;
 
+use detsim_executor::Strategy;
 use tracing_subscriber::EnvFilter;
 
 use super::WorkerLink;
@@ -48,7 +49,7 @@ pub(super) fn jobs(text: &str) -> Option<NonZeroUsize> {
 pub(super) const STRATEGY_ALLOWED: &str = "random or fifo";
 
 pub(super) fn strategy(text: &str) -> Option<String> {
-    ["random", "fifo"].contains(&text).then(|| text.to_owned())
+    text.parse::<Strategy>().is_ok().then(|| text.to_owned())
 }
 
 pub(super) const BUDGET_ALLOWED: &str = "a time such as 90s, 5m, 1h or 500ms";

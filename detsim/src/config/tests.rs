@@ -119,6 +119,14 @@ fn a_base_beside_a_range_would_go_unheard() {
 }
 
 #[test]
+fn every_strategy_of_the_kernel_is_named_as_allowed() {
+    for (name, _) in detsim_executor::Strategy::ALL {
+        assert!(parse::STRATEGY_ALLOWED.contains(name), "{name}");
+        assert!(config(&[(STRATEGY, name)]).is_ok(), "{name}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_text_are_refused() {
     let read = |name: &str| if name == OUT { Err("\u{fffd}".to_owned()) } else { Ok(None) };
     let message = Config::from_reader(&read).unwrap_err().to_string();

@@ -8,6 +8,7 @@ mod tests;
 
 use crate::hook::Note;
 use crate::outcome::{Kind, RunOutcome, Verdict};
+use crate::signature::without_numbers;
 use crate::worker::protocol::{Ran, Record, Stuck};
 use crate::worker::sys::OUTPUT_BYTES_MAX;
 
@@ -36,10 +37,7 @@ fn stopped(stuck: &Stuck) -> RunOutcome {
     let Stuck { steps, busy_permille, wall_ms, task } = stuck;
     // What waits burns nothing; what computes gets its share, however crowded the machine is.
     let what = if *busy_permille >= 50 { "spins" } else { "hangs" };
-    let who = match task.as_str() {
-        "" => "the test".to_owned(),
-        name => format!("task {name:?}"),
-    };
+    let who = if task.is_empty() { "the test" } else { task.as_str() };
     let kind = Kind::Limit;
     let report = format!(
         "{who} {what}: no step for {} s of wall time after step {steps}, with the processor {}% \
@@ -48,7 +46,7 @@ fn stopped(stuck: &Stuck) -> RunOutcome {
         Seconds(*wall_ms),
         (busy_permille / 10).min(100),
     );
-    RunOutcome::failed(kind, format!("{kind}: {who} {what}"), report)
+    RunOutcome::failed(kind, without_numbers(&format!("{kind}: {who} {what}")), report)
 }
 
 /// Milliseconds, told in seconds.

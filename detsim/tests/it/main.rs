@@ -4,7 +4,9 @@
 #![cfg(target_os = "linux")]
 
 mod endings;
+mod kernel;
 mod repeats;
+mod scenarios;
 mod settings;
 mod victims;
 

@@ -1,5 +1,7 @@
 //! What the environment can say.
 
+use std::process::Command;
+
 use super::victim;
 
 #[test]
@@ -66,6 +68,17 @@ fn the_log_is_printed_where_it_is_asked_for() {
     victim("logs", &[]).failed().has_not("logged");
     let said = victim("logs", &[("DETSIM_LOG", "info")]);
     said.failed().has("INFO").has("logged").has("seed=1").has_not("not logged");
+}
+
+#[test]
+fn the_command_runs_as_printed() {
+    let said = victim("fails_sometimes", &[("DETSIM_SEEDS", "9..12")]);
+    let command = said.failed().between("reproduce with: ", "\n");
+    let typed = Command::new("sh").args(["-c", command]).output().expect("there is a shell");
+    let text = String::from_utf8_lossy(&typed.stdout) + String::from_utf8_lossy(&typed.stderr);
+    assert!(!typed.status.success(), "{text}");
+    assert!(text.contains("0/1 seeds passed; failing seeds: [10]\n"), "{text}");
+    assert!(text.contains(command), "{text}");
 }
 
 #[test]

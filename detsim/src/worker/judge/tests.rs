@@ -91,10 +91,10 @@ fn the_watchdog_tells_spinning_from_hanging() {
         [&Record::encode_stuck(42, busy, 1500, task.len())[..], task.as_bytes()].concat()
     };
     check(
-        &ran(exited(0), &stuck(990, "miner"), ""),
+        &ran(exited(0), &stuck(990, "task 17 \"miner\""), ""),
         expect![[r#"
-            limit reached: task "miner" spins
-            task "miner" spins: no step for 1.500 s of wall time after step 42, with the processor 99% busy; it computes without end or waits for the real world inside one poll; let it await, or raise the limit on one poll"#]],
+            limit reached: task # "miner" spins
+            task 17 "miner" spins: no step for 1.500 s of wall time after step 42, with the processor 99% busy; it computes without end or waits for the real world inside one poll; let it await, or raise the limit on one poll"#]],
     );
     check(
         &ran(exited(0), &stuck(3, ""), ""),
