@@ -10,7 +10,7 @@ use super::board::Board;
 use super::pump::{Ask, Runner};
 use super::tally::Result as Run;
 use super::tokens::Tokens;
-use crate::outcome::Verdict;
+use crate::outcome::{Kind, Verdict};
 use crate::spec::Spec;
 use crate::worker::parent::Lost;
 use crate::worker::protocol::{Mode, Outputs};
@@ -19,6 +19,10 @@ use crate::worker::protocol::{Mode, Outputs};
 const PRELUDE_SEEDS: u64 = 8;
 /// Sweeps below this size would not earn the prelude back.
 const SEEDS_MIN: u64 = 256;
+
+/// A fork costs a fraction of a millisecond, or a few where a worker is large; where a run takes
+/// longer than this, doing without cannot be worth it, and trying would keep the others waiting.
+const TOO_SLOW: Duration = Duration::from_millis(5);
 
 /// Runs the first seeds both ways; where they are the same and the exception is worth it, lets the
 /// rest of the sweep run in process. The seeds count, by their forks.
@@ -29,23 +33,26 @@ pub(crate) fn prelude(board: &Board, spec: &Spec, tokens: &Tokens) -> Result<(),
     if board.plan().count < SEEDS_MIN {
         return Ok(());
     }
+    let ask = Ask { outputs: Outputs::All, record: false };
     let token = tokens.take();
     let mut forks = Runner::new(spec, Mode::Fork);
     let mut direct = Runner::new(spec, Mode::InProcess);
-    let Some(chunk) = board.take(PRELUDE_SEEDS) else { return Ok(()) };
-    let ask = Ask { outputs: Outputs::All, record: false };
-    let mut is_same = true;
-    for index in chunk.first..chunk.end {
-        let seed = board.plan().seed(index);
+    for _ in 0..PRELUDE_SEEDS {
+        let Some(chunk) = board.take(1) else { return Ok(()) };
+        let seed = board.plan().seed(chunk.first);
         let forked = forks.run_one(&token, seed, ask)?;
-        is_same = is_same && forked.outcome.hash != 0 && forked.outcome.verdict == Verdict::Pass;
-        is_same =
-            is_same && difference(seed, &forked, &direct.run_one(&token, seed, ask)?).is_none();
-        if !board.enter(&chunk, index, forked) {
+        let could_be = forked.outcome.hash != 0
+            && forked.outcome.verdict == Verdict::Pass
+            && forks.fastest() < TOO_SLOW;
+        let same = could_be && {
+            let direct = direct.run_one(&token, seed, ask)?;
+            difference(seed, &forked, &direct).is_none()
+        };
+        if !board.enter(&chunk, chunk.first, forked) || !same {
             return Ok(());
         }
     }
-    if is_same && is_worth_it(forks.fastest(), direct.fastest()) {
+    if is_worth_it(forks.fastest(), direct.fastest()) {
         board.trust_in_process();
     }
     Ok(())
@@ -57,8 +64,16 @@ fn is_worth_it(forks: Duration, direct: Duration) -> bool {
     forks.as_nanos() * 4 > direct.as_nanos() * 5
 }
 
-/// What tells the same seed in a fork and in process apart, if anything does.
+/// What tells the same seed in a fork and in process apart, if anything does. A run that took its
+/// worker along cannot tell how; that the fork failed, too, has to do.
 pub(crate) fn difference(seed: u64, forked: &Run, direct: &Run) -> Option<String> {
+    let crashed = |run: &Run| match &run.outcome.verdict {
+        Verdict::Fail(failed) => failed.kind == Kind::Crash,
+        Verdict::Pass => false,
+    };
+    if crashed(direct) && forked.outcome.verdict != Verdict::Pass {
+        return None;
+    }
     let what = if forked.outcome.verdict != direct.outcome.verdict {
         "its verdict"
     } else if forked.outcome.hash != direct.outcome.hash {
@@ -78,7 +93,7 @@ pub(crate) fn difference(seed: u64, forked: &Run, direct: &Run) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::{Kind, RunOutcome};
+    use crate::outcome::RunOutcome;
 
     fn run(outcome: RunOutcome, output: &str) -> Run {
         Run { outcome, output: output.as_bytes().to_vec() }
@@ -98,6 +113,15 @@ mod tests {
             let told = difference(7, &same, &other).unwrap();
             assert!(told.contains(what) && told.contains("seed 7"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_crash_in_process_is_the_same_as_any_failure_of_the_fork() {
+        let crash = run(RunOutcome::failed(Kind::Crash, "gone".into(), "gone".into()), "");
+        let stuck = run(RunOutcome::failed(Kind::Limit, "spins".into(), "spins".into()), "x");
+        assert_eq!(difference(7, &stuck, &crash), None);
+        assert!(difference(7, &crash, &stuck).is_some());
+        assert!(difference(7, &run(RunOutcome::PASS, ""), &crash).is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! locks nothing, so every child starts from the same bytes; a server that ran a seed in its own
 //! process refuses to fork.
 
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -19,7 +20,7 @@ use crate::interpose::entropy;
 use crate::outcome::RunOptions;
 use crate::spec::Spec;
 use crate::wall::Stopwatch;
-use crate::{hook, log, run};
+use crate::{console, hook, log, run};
 
 static SERVING: OnceLock<&str> = OnceLock::new();
 
@@ -32,10 +33,18 @@ pub(crate) fn serving() -> Option<&'static str> {
 pub(crate) fn serve(link: WorkerLink, spec: &Spec, body: Body<'_>, config: &Config) -> ! {
     let _set_once = SERVING.set(spec.path);
     let served = Server::ready(link, spec, body, config).and_then(|mut server| server.answer_all());
-    sys::exit_now(match served {
-        Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => 1,
-        _ => 0,
-    })
+    match served {
+        // The parent has hung up.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => sys::exit_now(0),
+        Err(error) => {
+            console::draw(&format!(
+                "detsim: this process cannot serve as a worker: {error}; DETSIM_WORKER is for the \
+                 processes that a sweep starts itself; unset it\n"
+            ));
+            sys::exit_now(1)
+        }
+        Ok(never) => match never {},
+    }
 }
 
 struct Server<'a> {
@@ -94,7 +103,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn answer_all(&mut self) -> io::Result<()> {
+    fn answer_all(&mut self) -> io::Result<Infallible> {
         loop {
             let mut bytes = [0; Request::BYTES];
             self.link.read_exact(&mut bytes)?;

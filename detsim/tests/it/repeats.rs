@@ -43,6 +43,9 @@ fn quick_seeds_run_back_to_back() {
     let said = victim("has_a_hash_and_fails", &[]);
     said.failed().has("2997/3000 seeds passed; failing seeds: [999, 1999, 2999]\n");
     said.has_not("process of its own").has_not("did not repeat");
+    let said = victim("has_a_hash_and_aborts", &[]);
+    said.failed().has("2997/3000 seeds passed; failing seeds: [999, 1999, 2999]\n");
+    said.has_not("process of its own").has("signal 6 (SIGABRT: abort)");
 }
 
 #[test]

@@ -215,6 +215,13 @@ victims! {
         seed + 1
     }
 
+    fn has_a_hash_and_aborts(seed) [.seeds(3000)] {
+        if seed % 1000 == 999 {
+            abort();
+        }
+        seed + 1
+    }
+
     /// Looks fit to run back to back, until it has run some time.
     fn leaks_into_later_seeds(seed) [.seeds(3000)] {
         static RUNS: AtomicU64 = AtomicU64::new(0);
