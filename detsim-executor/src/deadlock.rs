@@ -37,8 +37,6 @@ pub struct BlockedTask {
     pub spawned: String,
     /// Why it could not run even if it were woken: its node is paused.
     pub paused: bool,
-    /// The step of its last poll.
-    pub polled_at: u64,
     /// What it waits for; nothing where it waits for something foreign to the simulation.
     pub waits: Vec<WaitsFor>,
     /// The awaits it is in, innermost first.
@@ -103,9 +101,8 @@ impl Kernel {
             number: tag.number,
             name: self.names.text(tag.name).map(str::to_owned),
             node: self.shown_node(slot.node),
-            spawned: site::shown(slot.site),
+            spawned: site::shown(self.tasks.cold(index).site),
             paused: !self.nodes.runs(slot.node),
-            polled_at: slot.polled_at,
             waits: waits().map(|wait| self.waits_for(wait)).collect(),
             stack: stack.map_or_else(Vec::new, |stack| stack.frames()),
             would_run: false,

@@ -100,7 +100,7 @@ impl Failure {
             place: kernel.place(),
             task: kernel.shown_task(tag),
             node: slot.and_then(|slot| kernel.shown_node(slot.node)),
-            spawned: slot.map(|slot| site::shown(slot.site)),
+            spawned: slot.map(|_| site::shown(kernel.tasks.cold(index).site)),
             message,
         }))
     }
@@ -155,11 +155,11 @@ impl Kernel {
     }
 
     fn busiest(&self) -> Vec<(BlockedTask, u64)> {
-        let mut tasks: Vec<(u64, u32)> =
+        let mut tasks: Vec<(u32, u32)> =
             self.tasks.living().map(|(index, slot)| (slot.polls, index)).collect();
         tasks.sort_unstable_by_key(|(polls, index)| (std::cmp::Reverse(*polls), *index));
         tasks.truncate(5);
-        tasks.iter().map(|(polls, index)| (self.blocked_task(*index), *polls)).collect()
+        tasks.iter().map(|(polls, index)| (self.blocked_task(*index), u64::from(*polls))).collect()
     }
 }
 

@@ -243,8 +243,17 @@ impl Kernel {
         if !self.nodes.runs(slot.node) {
             return self.nodes.park(slot.node, index);
         }
-        let ready = Ready { slot: index, task: slot.sig, op: slot.op, object: slot.object };
-        self.policy.ready(ready);
+        self.make_ready(index);
+    }
+
+    #[inline]
+    fn make_ready(&mut self, index: u32) {
+        let Self { tasks, policy, .. } = self;
+        policy.ready(index, || {
+            let (slot, cold) = (tasks.get(index), tasks.cold(index));
+            let (task, op) = slot.map_or((0, OpKind::Start), |slot| (slot.sig, slot.op));
+            Ready { slot: index, task, op, object: cold.object }
+        });
     }
 
     /// Takes the next task to run.
@@ -259,10 +268,11 @@ impl Kernel {
     #[cold]
     fn pick_slow(&mut self) -> Option<u32> {
         let default = self.policy.default_pick(self.last)?;
-        let actor = self.last.current.and_then(|slot| self.tasks.get_mut(slot));
-        let anchor = actor.map_or(Anchor::default(), |slot| {
-            slot.picks += 1;
-            Anchor { actor: slot.sig, ordinal: slot.picks }
+        let actor = self.last.current.and_then(|slot| Some((slot, self.tasks.get(slot)?.sig)));
+        let anchor = actor.map_or(Anchor::default(), |(slot, sig)| {
+            let cold = self.tasks.cold_mut(slot);
+            cold.picks += 1;
+            Anchor { actor: sig, ordinal: cold.picks }
         });
         let occurrence = self.choices.occurrence(SCHED, anchor);
         let picked = match self.choices.replayed(SCHED, anchor, occurrence) {
@@ -331,7 +341,8 @@ impl Kernel {
             return false;
         }
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        (slot.op, slot.object) = (kind, object.sig());
+        slot.op = kind;
+        self.tasks.cold_mut(self.current).object = object.sig();
         self.stopped = true;
         self.wake(self.tag.word);
         self.record_with(|k| Event::Preempted {
@@ -429,14 +440,13 @@ impl Kernel {
         self.yielded = true;
         let runs = self.nodes.runs(self.node);
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        (slot.op, slot.object) = (OpKind::Yield, 0);
+        slot.op = OpKind::Yield;
         if word != Some(self.tag.word) {
             return false;
         }
         if runs && !slot.queued {
             slot.queued = true;
-            let ready = Ready { slot: self.current, task: slot.sig, op: slot.op, object: 0 };
-            self.policy.ready(ready);
+            self.make_ready(self.current);
         } else {
             self.wake(self.tag.word);
         }

@@ -283,14 +283,13 @@ impl Kernel {
         }
         let index = self.pick()?;
         self.count_step();
-        let (lane, steps) = (self.lane(), self.steps);
+        let lane = self.lane();
         let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
         let body = slot.body.clone().expect("invariant: a ready task lives");
         let word = pack(lane, slot.generation, index);
         let tag = TaskTag { word, number: slot.number, name: slot.name };
         slot.queued = false;
-        slot.polled_at = steps;
-        slot.polls += 1;
+        slot.polls = slot.polls.saturating_add(1);
         let (aborted, sig, node) = (slot.aborted, slot.sig, slot.node);
         self.hash.step(sig);
         self.set_current(index, tag, node);

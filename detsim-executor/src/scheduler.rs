@@ -110,67 +110,81 @@ impl FromStr for Strategy {
     }
 }
 
-/// The scheduler of a run. An enum, so that the built-in ones cost no indirect call.
-#[derive(Debug)]
-pub(crate) enum Policy {
-    Random(Random),
-    Fifo(Fifo),
-    #[cfg_attr(not(test), expect(dead_code, reason = "the door for a scheduler from outside"))]
-    Other(Box<dyn Scheduler>),
+/// The scheduler of a run: the built-in ones cost no indirect call.
+#[derive(Debug, Default)]
+pub(crate) struct Policy {
+    kind: Kind,
+    random: Random,
+    fifo: Fifo,
+    other: Option<Box<dyn Scheduler>>,
 }
 
-impl Default for Policy {
-    fn default() -> Self {
-        Self::Fifo(Fifo::default())
-    }
-}
-
-macro_rules! each {
-    ($self:ident, $policy:ident => $call:expr) => {
-        match $self {
-            Policy::Random($policy) => $call,
-            Policy::Fifo($policy) => $call,
-            Policy::Other($policy) => $call,
-        }
-    };
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    Random,
+    #[default]
+    Fifo,
+    Other,
 }
 
 impl Policy {
-    /// Makes this the policy of `strategy`, keeping the memory of the last run where it can.
+    /// Makes this the policy of `strategy`, keeping the memory of earlier runs.
     pub(crate) fn reset(&mut self, strategy: Strategy, stream: Stream) {
-        match (&mut *self, strategy) {
-            (Self::Random(random), Strategy::Random) => random.reset(stream),
-            (_, Strategy::Random) => *self = Self::Random(Random::new(stream)),
-            (_, Strategy::Fifo) => *self = Self::Fifo(Fifo::default()),
+        self.random.reset(stream);
+        self.fifo = Fifo::default();
+        self.other = None;
+        self.kind = match strategy {
+            Strategy::Random => Kind::Random,
+            Strategy::Fifo => Kind::Fifo,
+        };
+    }
+
+    /// Makes a scheduler from outside the policy.
+    pub(crate) fn set_other(&mut self, scheduler: Box<dyn Scheduler>) {
+        (self.kind, self.other) = (Kind::Other, Some(scheduler));
+    }
+
+    fn current(&mut self) -> &mut dyn Scheduler {
+        match (self.kind, &mut self.other) {
+            (Kind::Fifo, _) => &mut self.fifo,
+            (Kind::Other, Some(other)) => &mut **other,
+            _ => &mut self.random,
         }
     }
 
+    /// The task in `slot` became ready; `task` says more of it, to whoever asks.
     #[inline]
-    pub(crate) fn ready(&mut self, task: Ready) {
-        each!(self, policy => policy.ready(task));
+    pub(crate) fn ready(&mut self, slot: u32, task: impl FnOnce() -> Ready) {
+        if self.kind == Kind::Random {
+            return self.random.push(slot);
+        }
+        self.current().ready(task());
     }
 
     #[inline]
     pub(crate) fn pick(&mut self, at: Pick) -> Option<u32> {
-        each!(self, policy => policy.pick(at))
+        if self.kind == Kind::Random {
+            return self.random.pick(at);
+        }
+        self.current().pick(at)
     }
 
     #[inline]
     pub(crate) fn preempt_after(&mut self) -> Option<u32> {
-        each!(self, policy => policy.preempt_after())
+        self.current().preempt_after()
     }
 
     pub(crate) fn remove(&mut self, slot: u32) {
-        each!(self, policy => policy.remove(slot));
+        self.current().remove(slot);
     }
 
     #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        each!(self, policy => policy.len())
+    pub(crate) fn len(&mut self) -> usize {
+        self.current().len()
     }
 
-    pub(crate) fn default_pick(&self, at: Pick) -> Option<u32> {
-        each!(self, policy => policy.default_pick(at))
+    pub(crate) fn default_pick(&mut self, at: Pick) -> Option<u32> {
+        self.current().default_pick(at)
     }
 }
 

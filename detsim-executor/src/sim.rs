@@ -16,6 +16,7 @@ use crate::node::{Init, NodeState};
 use crate::queue::{Callback, DeviceId};
 use crate::rng::{Ratio, Stream};
 use crate::run;
+use crate::scheduler::Scheduler;
 use crate::time::SimTime;
 use crate::trace::{RunHash, Trace};
 use std::cell::{Cell, RefCell};
@@ -246,6 +247,17 @@ impl Sim {
     #[track_caller]
     pub fn set_max_steps(&self, steps: u64) {
         self.with(|kernel| kernel.limits.steps = steps);
+    }
+
+    /// Lets a scheduler of one's own decide who runs next, from now on.
+    ///
+    /// # Panics
+    /// Where a task is ready already: it would be forgotten.
+    #[track_caller]
+    pub fn set_scheduler(&self, scheduler: Box<dyn Scheduler>) {
+        let fresh = self.with(|kernel| kernel.tasks.alive() == 0);
+        assert!(fresh, "detsim: a scheduler is set before the first task is spawned");
+        self.with(|kernel| kernel.policy.set_other(scheduler));
     }
 
     /// A random word of the program's own stream, which no scheduling shifts. Not a choice: it is

@@ -60,7 +60,7 @@ pub(crate) trait Joinable<T>: Body {
     fn leave(&self) -> (Option<Lost>, bool);
 }
 
-/// What the run loop keeps of a task beside its future, at a known place in the allocation.
+/// What the run loop keeps of a task beside its future, at the beginning of the allocation.
 #[derive(Default)]
 struct Header {
     /// Clones of the run loop's pointer; together they are one owner.
@@ -70,10 +70,7 @@ struct Header {
 }
 
 /// The run loop's pointer to a task. Neither `Send` nor `Sync`: the baton holder's alone.
-pub(crate) struct BodyPtr {
-    body: NonNull<dyn Body>,
-    header: NonNull<Header>,
-}
+pub(crate) struct BodyPtr(NonNull<dyn Body>);
 
 impl BodyPtr {
     /// Polls the task's future.
@@ -81,26 +78,26 @@ impl BodyPtr {
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         let _entered = self.enter();
         // SAFETY: this pointer's count keeps the allocation alive.
-        unsafe { self.body.as_ref() }.poll(cx)
+        unsafe { self.0.as_ref() }.poll(cx)
     }
 
     /// Drops the task's future in place.
     pub(crate) fn cancel(&self) {
         let _entered = self.enter();
         // SAFETY: this pointer's count keeps the allocation alive.
-        unsafe { self.body.as_ref() }.cancel();
+        unsafe { self.0.as_ref() }.cancel();
     }
 
     /// Tells the handle that the result is lost. True: somebody will hear of it.
     pub(crate) fn lose(&self, lost: Lost) -> bool {
         // SAFETY: this pointer's count keeps the allocation alive.
-        unsafe { self.body.as_ref() }.lose(lost)
+        unsafe { self.0.as_ref() }.lose(lost)
     }
 
     #[inline]
     fn header(&self) -> &Header {
-        // SAFETY: this pointer's count keeps the allocation alive.
-        unsafe { self.header.as_ref() }
+        // SAFETY: this pointer's count keeps the allocation alive, and a `Cell` begins with its header.
+        unsafe { self.0.cast::<Header>().as_ref() }
     }
 
     #[inline]
@@ -125,7 +122,7 @@ impl Clone for BodyPtr {
     fn clone(&self) -> Self {
         let loops = &self.header().loops;
         loops.set(loops.get() + 1);
-        Self { body: self.body, header: self.header }
+        Self(self.0)
     }
 }
 
@@ -138,8 +135,8 @@ impl Drop for BodyPtr {
             // SAFETY: the run loop's one share of the ownership is given up once, with its last
             // pointer; the last owner out frees what came from a Box of this very type.
             unsafe {
-                if self.body.as_ref().release() {
-                    free(self.body);
+                if self.0.as_ref().release() {
+                    free(self.0);
                 }
             }
         }
@@ -219,10 +216,12 @@ struct Join<T> {
     waiter: Option<Waiter>,
 }
 
+/// In this order: a poll looks at the header and the future.
+#[repr(C)]
 struct Cell<F: Future> {
     header: Header,
-    join: Bound<Join<F::Output>>,
     future: UnsafeCell<Option<F>>,
+    join: Bound<Join<F::Output>>,
 }
 
 /// Boxes a future as a task: the run loop's pointer and the handle's.
@@ -247,12 +246,8 @@ where
     let block = block.unwrap_or_else(|| Memory::take(None, layout));
     let cell = block.cast::<Cell<F>>();
     // SAFETY: the block has the layout of a cell, and is ours.
-    let header = unsafe {
-        cell.write(Cell { header, join: Bound::new(join), future });
-        NonNull::from(&cell.as_ref().header)
-    };
-    let body = BodyPtr { body: cell as NonNull<dyn Body>, header };
-    (body, JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
+    unsafe { cell.write(Cell { header, future, join: Bound::new(join) }) };
+    (BodyPtr(cell as NonNull<dyn Body>), JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
 }
 
 impl<F: Future> Cell<F> {

@@ -23,34 +23,40 @@ pub(crate) struct Spawn {
     pub(crate) preemptible: bool,
 }
 
-/// One slot.
+/// What every poll of a task looks at: one cache line.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Slot {
     /// The future, while the task lives.
     pub(crate) body: Option<BodyPtr>,
+    pub(crate) sig: u64,
+    /// History: what happened before the next operation of this task.
+    pub(crate) history: u64,
     pub(crate) generation: u32,
+    pub(crate) number: u32,
+    pub(crate) name: u32,
+    /// Operations so far, and the one before which the task is stopped next.
+    pub(crate) ops: u32,
+    pub(crate) stop_at: u32,
+    pub(crate) polls: u32,
+    pub(crate) node: NodeId,
+    pub(crate) op: OpKind,
     /// In the ready set, or parked with its node.
     pub(crate) queued: bool,
     pub(crate) aborted: bool,
     pub(crate) preemptible: bool,
-    /// Stopped before the operation in `op`, not waiting.
-    pub(crate) stopped: bool,
-    pub(crate) node: NodeId,
-    /// Operations so far, and the one before which the task is stopped next.
-    pub(crate) ops: u32,
-    pub(crate) stop_at: u32,
+}
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
+/// What is looked at now and then.
+#[derive(Debug)]
+pub(crate) struct Cold {
+    /// The object of the pending operation.
+    pub(crate) object: u64,
+    pub(crate) site: &'static Location<'static>,
     /// Picks made after a poll of this task.
     pub(crate) picks: u32,
-    pub(crate) number: u32,
-    pub(crate) name: u32,
-    pub(crate) op: OpKind,
-    pub(crate) object: u64,
-    pub(crate) sig: u64,
-    /// History: what happened before the next operation of this task.
-    pub(crate) history: u64,
-    pub(crate) site: &'static Location<'static>,
-    pub(crate) polled_at: u64,
-    pub(crate) polls: u64,
     ordinals: Ordinals,
 }
 
@@ -58,26 +64,26 @@ impl Slot {
     fn vacant() -> Self {
         Self {
             body: None,
+            sig: 0,
+            history: 0,
             generation: 0,
+            number: 0,
+            name: 0,
+            ops: 0,
+            stop_at: u32::MAX,
+            polls: 0,
+            node: NodeId::NONE,
+            op: OpKind::Start,
             queued: false,
             aborted: false,
             preemptible: true,
-            stopped: false,
-            node: NodeId::NONE,
-            ops: 0,
-            stop_at: u32::MAX,
-            picks: 0,
-            number: 0,
-            name: 0,
-            op: OpKind::Start,
-            object: 0,
-            sig: 0,
-            history: 0,
-            site: Location::caller(),
-            polled_at: 0,
-            polls: 0,
-            ordinals: Ordinals::default(),
         }
+    }
+}
+
+impl Cold {
+    fn new(site: &'static Location<'static>) -> Self {
+        Self { object: 0, site, picks: 0, ordinals: Ordinals::default() }
     }
 }
 
@@ -106,6 +112,7 @@ impl Ordinals {
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     slots: Vec<Slot>,
+    cold: Vec<Cold>,
     /// `slots[..used]` were used in this run: what the end of a run has to look at.
     used: usize,
     free: Vec<u32>,
@@ -118,17 +125,20 @@ impl Tasks {
     pub(crate) fn enroll(&mut self, spawn: Spawn, body: BodyPtr, sig: u64) -> u32 {
         let index = self.vacant();
         let slot = &mut self.slots[index as usize];
-        slot.body = Some(body);
-        (slot.queued, slot.aborted, slot.stopped) = (false, false, false);
-        slot.preemptible = spawn.preemptible;
-        slot.node = spawn.node;
-        (slot.ops, slot.picks, slot.stop_at) = (0, 0, u32::MAX);
-        (slot.number, slot.name) = (self.spawned, spawn.name);
-        (slot.op, slot.object) = (OpKind::Start, 0);
-        (slot.sig, slot.history) = (sig, sig);
-        slot.site = spawn.site;
-        (slot.polled_at, slot.polls) = (0, 0);
-        slot.ordinals.clear();
+        *slot = Slot {
+            body: Some(body),
+            sig,
+            history: sig,
+            number: self.spawned,
+            name: spawn.name,
+            node: spawn.node,
+            preemptible: spawn.preemptible,
+            generation: slot.generation,
+            ..Slot::vacant()
+        };
+        let cold = &mut self.cold[index as usize];
+        (cold.object, cold.site, cold.picks) = (0, spawn.site, 0);
+        cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;
         index
@@ -143,6 +153,7 @@ impl Tasks {
         }
         if self.used == self.slots.len() {
             self.slots.push(Slot::vacant());
+            self.cold.push(Cold::new(Location::caller()));
         }
         self.used += 1;
         self.used as u32 - 1
@@ -179,6 +190,14 @@ impl Tasks {
         self.slots.get_mut(index as usize)
     }
 
+    pub(crate) fn cold(&self, index: u32) -> &Cold {
+        &self.cold[index as usize]
+    }
+
+    pub(crate) fn cold_mut(&mut self, index: u32) -> &mut Cold {
+        &mut self.cold[index as usize]
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&Slot> {
         self.slots.get(index as usize)
@@ -203,7 +222,7 @@ impl Tasks {
     /// The next ordinal of `key` among what the task of `index` makes.
     #[inline]
     pub(crate) fn ordinal(&mut self, index: u32, key: u64) -> u32 {
-        self.slots[index as usize].ordinals.next(key)
+        self.cold[index as usize].ordinals.next(key)
     }
 
     /// The tag of the task in this slot.

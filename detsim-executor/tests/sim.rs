@@ -385,3 +385,40 @@ fn a_recorded_run_replays_from_its_choices() {
     assert_eq!(default, "a b c a b c a b c a b c");
     run(Some(choices[1..].to_vec()), false);
 }
+
+/// Runs the youngest ready task first.
+#[derive(Debug, Default)]
+struct Youngest(Vec<u32>);
+
+impl detsim_executor::Scheduler for Youngest {
+    fn ready(&mut self, task: detsim_executor::scheduler::Ready) {
+        self.0.push(task.slot);
+    }
+    fn pick(&mut self, _at: detsim_executor::scheduler::Pick) -> Option<u32> {
+        self.0.pop()
+    }
+    fn preempt_after(&mut self) -> Option<u32> {
+        None
+    }
+    fn remove(&mut self, slot: u32) {
+        self.0.retain(|ready| *ready != slot);
+    }
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn default_pick(&self, _at: detsim_executor::scheduler::Pick) -> Option<u32> {
+        self.0.last().copied()
+    }
+}
+
+#[test]
+fn a_scheduler_of_ones_own_decides() {
+    let (sim, log) = (Sim::new(1), Log::default());
+    sim.set_scheduler(Box::new(Youngest::default()));
+    for name in ["a", "b", "c"] {
+        let log = log.clone();
+        drop(sim.spawn(name, async move { log.add(name) }));
+    }
+    sim.run().unwrap();
+    assert_eq!(log.lines(), "c b a");
+}

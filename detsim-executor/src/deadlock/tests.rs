@@ -17,7 +17,6 @@ fn task(number: u32, waits_for: &[u32]) -> BlockedTask {
         node: None,
         spawned: "src/a.rs:9".to_owned(),
         paused: false,
-        polled_at: 0,
         waits: vec![WaitsFor {
             op: "lock".to_owned(),
             resource: "Mutex".to_owned(),

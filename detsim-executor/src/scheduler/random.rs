@@ -39,16 +39,27 @@ impl Random {
         self.draw_mean();
     }
 
+    /// A task became ready.
+    #[inline]
+    pub(crate) fn push(&mut self, slot: u32) {
+        self.arrivals = self.arrivals.wrapping_add(1);
+        self.ready.push(Entry { slot, arrival: self.arrivals });
+    }
+
     fn draw_mean(&mut self) {
         self.mean = 1 << self.stream.below(7);
     }
 }
 
+impl Default for Random {
+    fn default() -> Self {
+        Self::new(Stream::new(0))
+    }
+}
+
 impl Scheduler for Random {
-    #[inline]
     fn ready(&mut self, task: Ready) {
-        self.arrivals = self.arrivals.wrapping_add(1);
-        self.ready.push(Entry { slot: task.slot, arrival: self.arrivals });
+        self.push(task.slot);
     }
 
     #[inline]

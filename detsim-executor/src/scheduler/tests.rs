@@ -15,7 +15,7 @@ fn drain(policy: &mut Policy) -> Vec<u32> {
 fn filled(strategy: Strategy, seed: u64) -> Policy {
     let mut policy = Policy::default();
     policy.reset(strategy, Stream::new(seed));
-    (0..8).for_each(|slot| policy.ready(ready(slot)));
+    (0..8).for_each(|slot| policy.ready(slot, || ready(slot)));
     policy
 }
 
@@ -50,7 +50,7 @@ fn random_depends_on_the_seed_alone() {
 
 #[test]
 fn the_default_goes_on_with_a_stopped_task() {
-    let policy = filled(Strategy::Random, 1);
+    let mut policy = filled(Strategy::Random, 1);
     let stopped = Pick { current: Some(5), is_yield: false };
     assert_eq!(policy.default_pick(stopped), Some(5));
     assert_eq!(policy.default_pick(Pick { is_yield: true, ..stopped }), Some(0));
@@ -68,7 +68,8 @@ fn names_are_read_back_and_others_refused() {
 
 #[test]
 fn a_scheduler_of_ones_own_fits() {
-    let mut policy = Policy::Other(Box::new(Fifo::default()));
-    policy.ready(ready(2));
+    let mut policy = Policy::default();
+    policy.set_other(Box::new(Fifo::default()));
+    policy.ready(2, || ready(2));
     assert_eq!(policy.pick(START), Some(2));
 }
