@@ -264,6 +264,9 @@ pub(crate) struct Wait {
     pub(crate) site: &'static Location<'static>,
     pub(crate) since: u64,
     pub(crate) granted: bool,
+    /// Another thread has woken the task: it may have ended this wait without a way to say so
+    /// here. Cleared when the wait is polled again.
+    pub(crate) suspect: bool,
     pub(crate) stack: Option<Stack>,
 }
 
@@ -292,6 +295,12 @@ impl WaitGraph {
         self.free_waits.clear();
         self.resources.clear();
         self.free_resources.clear();
+    }
+
+    /// A task was woken by another thread.
+    pub(crate) fn suspect(&mut self, word: u64) {
+        let waits = self.waits.iter_mut().flatten().filter(|wait| wait.task.word == word);
+        waits.for_each(|wait| wait.suspect = true);
     }
 
     fn insert(&mut self, wait: Wait) -> u32 {
@@ -378,6 +387,7 @@ impl Block {
             site,
             since: kernel.steps(),
             granted: false,
+            suspect: false,
             stack,
         };
         let record = kernel.graph.insert(wait) + 1;
@@ -397,7 +407,7 @@ impl Block {
             let stack = kernel.captures_stacks().then(Stack::capture);
             let tag = kernel.current_tag();
             if let Some(wait) = kernel.wait_mut(waiter.record) {
-                wait.task = tag;
+                (wait.task, wait.suspect) = (tag, false);
                 if stack.is_some() {
                     wait.stack = stack;
                 }

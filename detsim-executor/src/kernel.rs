@@ -329,6 +329,9 @@ impl Kernel {
 
     #[cold]
     fn stop(&mut self, object: &Object, kind: OpKind, waker: &Waker) -> bool {
+        if self.probing {
+            return false;
+        }
         let after = self.policy.preempt_after();
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
         let anchor = Anchor { actor: slot.sig, ordinal: slot.ops };

@@ -55,6 +55,7 @@ pub(crate) fn drive(
     loop {
         run_ready(lane, shared, main);
         let mut kernel = enter();
+        kernel.clear_current();
         if let Some(failure) = &kernel.failure {
             return Err(failure.clone());
         }
@@ -129,6 +130,7 @@ fn calm(lane: &'static Lane, shared: &Shared) -> bool {
     }
     refresh(shared);
     let mut kernel = enter();
+    kernel.clear_current();
     let (due, failed) = (kernel.overdue(), kernel.failure.is_some());
     drop(kernel);
     if let Some(due) = due {
@@ -143,7 +145,10 @@ fn take_injected(lane: &'static Lane) {
     let (mut wakes, mut aborts) = (Vec::new(), Vec::new());
     lane.take_wakes(&mut wakes, &mut aborts);
     let mut kernel = enter();
-    wakes.into_iter().for_each(|word| kernel.wake(word));
+    for word in wakes {
+        kernel.graph.suspect(word);
+        kernel.wake(word);
+    }
     aborts.into_iter().for_each(|word| kernel.abort(word));
 }
 
@@ -209,7 +214,6 @@ fn cancel(body: &BodyPtr, word: u64, lost: Lost) -> bool {
 
 /// Lets what is due happen.
 fn happen(shared: &Shared, due: Due) {
-    enter().clear_current();
     match due {
         Due::Timer => fire(),
         Due::Device(index) => {

@@ -1,0 +1,157 @@
+//! The blocking core under a lock of one's own: what every primitive of the shim relies on.
+
+use detsim_executor::{
+    Block, Bound, Failure, Object, OpKind, Party, ResourceKind, Role, Sim, Waiter, context,
+    sleep_until, storable,
+};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::panic::Location;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+/// A lock without a guard: taken and given back by hand.
+struct Lock(Bound<State>);
+
+struct State {
+    object: Object,
+    holder: Option<Party>,
+    queue: VecDeque<(u64, Waiter)>,
+    granted: Option<u64>,
+    tickets: u64,
+}
+
+impl Lock {
+    #[track_caller]
+    fn new() -> Rc<Self> {
+        let object = Object::new(ResourceKind::Mutex, Location::caller());
+        let queue = VecDeque::new();
+        Rc::new(Self(Bound::new(State { object, holder: None, queue, granted: None, tickets: 0 })))
+    }
+
+    #[track_caller]
+    fn take(self: &Rc<Self>) -> impl Future<Output = ()> + use<> {
+        let (lock, site) = (Rc::clone(self), Location::caller());
+        let (mut asked, mut ticket) = (false, None);
+        poll_fn(move |cx| lock.poll_take(cx, site, &mut asked, &mut ticket))
+    }
+
+    fn poll_take(
+        &self,
+        cx: &mut Context<'_>,
+        site: &'static Location<'static>,
+        asked: &mut bool,
+        ticket: &mut Option<u64>,
+    ) -> Poll<()> {
+        let mut foreign = Some(cx.waker().clone());
+        let mut section = self.0.enter();
+        let (state, kernel) = section.both();
+        let kernel = kernel.expect("used in a run only");
+        if kernel.stops_before(&mut state.object, OpKind::Lock, asked, cx.waker()) {
+            return Poll::Pending;
+        }
+        let party = Party { task: kernel.current_tag(), role: Role::Holds, site, count: 1 };
+        let turn = ticket.is_some() && state.granted == *ticket;
+        if turn || (state.holder.is_none() && state.granted.is_none()) {
+            (state.granted, state.holder) = (None, Some(party));
+            kernel.operate(&mut state.object, OpKind::Lock);
+            return Poll::Ready(());
+        }
+        if ticket.is_none() {
+            let waker = storable(cx, &mut foreign).expect("cloned above");
+            let parties = state.holder.as_slice();
+            let object = &mut state.object;
+            let waiter = Block::wait(Some(kernel), object, OpKind::Lock, site, parties, waker);
+            state.tickets += 1;
+            *ticket = Some(state.tickets);
+            state.queue.push_back((state.tickets, waiter));
+        }
+        Poll::Pending
+    }
+
+    fn give_back(&self) {
+        let mut section = self.0.enter();
+        let (state, mut kernel) = section.both();
+        state.holder = None;
+        if let Some(kernel) = kernel.as_deref_mut() {
+            kernel.operate(&mut state.object, OpKind::Unlock);
+        }
+        Block::held_by(kernel.as_deref_mut(), &state.object, &[]);
+        if let Some((ticket, waiter)) = state.queue.pop_front() {
+            state.granted = Some(ticket);
+            let waker = Block::wake(kernel, &mut state.object, waiter);
+            section.wake(waker);
+        }
+    }
+}
+
+#[test]
+fn a_wait_ends_when_the_lock_is_given_back() {
+    for seed in 0..50 {
+        let sim = Sim::new(seed);
+        let lock = Lock::new();
+        let tasks = (0..4).map(|_| {
+            let lock = Rc::clone(&lock);
+            sim.spawn("t", async move {
+                for _ in 0..5 {
+                    lock.take().await;
+                    sleep_until(context::now() + Duration::from_millis(1)).await;
+                    lock.give_back();
+                }
+            })
+        });
+        tasks.for_each(drop);
+        assert_eq!(sim.run().unwrap().completed, 4);
+    }
+}
+
+#[test]
+fn a_cycle_is_named_with_holders_and_lines() {
+    let sim = Sim::new(3);
+    let (a, b) = (Lock::new(), Lock::new());
+    for (name, first, second) in [("ab", &a, &b), ("ba", &b, &a)] {
+        let (first, second) = (Rc::clone(first), Rc::clone(second));
+        drop(sim.spawn(name, async move {
+            first.take().await;
+            sleep_until(context::now() + Duration::from_millis(1)).await;
+            second.take().await;
+        }));
+    }
+    let failure = sim.run().unwrap_err();
+    let Failure::Deadlock(deadlock) = &failure else { panic!("{failure}") };
+    assert_eq!(deadlock.cycles, [[0, 1]]);
+    let text = failure.to_string();
+    assert!(text.contains("held by task 1 \"ba\" at "), "{text}");
+    assert!(text.contains("cycle: task 0 \"ab\" -> task 1 \"ba\" -> task 0 \"ab\""), "{text}");
+    assert!(text.contains("stack: "), "{text}");
+    assert!(text.contains("tests/block.rs:"), "{text}");
+}
+
+#[test]
+fn the_shape_is_of_conflicts_and_the_order_of_everything() {
+    let run = |seed, shared: bool| {
+        let sim = Sim::new(seed);
+        let locks = [Lock::new(), Lock::new()];
+        for index in 0..2 {
+            let lock = Rc::clone(&locks[if shared { 0 } else { index }]);
+            drop(sim.spawn(["a", "b"][index], async move {
+                for _ in 0..3 {
+                    lock.take().await;
+                    lock.give_back();
+                }
+            }));
+        }
+        sim.run().unwrap().hash
+    };
+    let count = |shared| {
+        let hashes: Vec<_> = (0..40).map(|seed| run(seed, shared)).collect();
+        let shapes: std::collections::BTreeSet<_> = hashes.iter().map(|h| h.shape).collect();
+        let orders: std::collections::BTreeSet<_> = hashes.iter().map(|h| h.order).collect();
+        (shapes.len(), orders.len())
+    };
+    let (shapes, orders) = count(false);
+    assert_eq!(shapes, 1, "independent locks have one shape");
+    assert!(orders > 1);
+    assert!(count(true).0 > 1, "orders of one lock are shapes");
+}
