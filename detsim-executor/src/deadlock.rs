@@ -257,10 +257,8 @@ impl fmt::Display for BlockedTask {
 impl fmt::Display for WaitsFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { op, resource, created, site, since, .. } = self;
-        writeln!(
-            f,
-            "    waits: {op} at {site}, for the {resource} of {created}, since step {since}"
-        )?;
+        writeln!(f, "    waits: {op} at {site}")?;
+        writeln!(f, "      for the {resource} of {created}, since step {since}")?;
         if self.granted {
             writeln!(f, "      it was granted, but the future has not been polled since")?;
         }
