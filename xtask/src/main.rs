@@ -11,6 +11,7 @@ mod demo;
 mod failure;
 mod process;
 mod readme;
+mod sim;
 mod steps;
 mod tally;
 mod test;
@@ -32,6 +33,7 @@ enum Command {
     Bench(bench::Bench),
     Ci(ci::Ci),
     Demo(demo::Demo),
+    Sim(sim::Sim),
     Test(test::Test),
     Tidy(tidy::Tidy),
 }
@@ -42,6 +44,7 @@ impl Command {
             Self::Bench(command) => command.run(),
             Self::Ci(command) => command.run(),
             Self::Demo(command) => command.run(),
+            Self::Sim(command) => command.run(),
             Self::Test(command) => command.run(),
             Self::Tidy(command) => command.run(),
         }
