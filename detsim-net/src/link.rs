@@ -1,0 +1,251 @@
+//! One directed link.
+//!
+//! Owns: how long a message takes from one node to another, whether it is lost or comes twice, and
+//! whether the link is cut. Does not own: messages, queues, or who listens. A link is told what is
+//! sent and what is due, and answers; the same link carries the messages of a network and the
+//! segments of a socket.
+//!
+//! # Determinism
+//! The link `net/n1/n2` draws latencies from the stream of that name, and each fault from a stream
+//! of its own below it (`net/n1/n2/loss`), so a rate that is changed shifts no latency. A choice is
+//! anchored at the link and the number of the message on it. Defaults: least latency, no fault.
+
+use detsim_executor::rng::{fold, hash_bytes};
+use detsim_executor::{Anchor, Choices, Domain, Ratio, SimTime};
+
+/// In which order a link delivers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// As latencies have it: a message may overtake another.
+    #[default]
+    Any,
+    /// First in, first out: a message that would overtake another arrives right behind it.
+    Fifo,
+}
+
+/// What a cut link does to a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partition {
+    /// Loses it.
+    #[default]
+    Drop,
+    /// Keeps it until the link opens; then all that was kept comes in one burst, in order.
+    Hold,
+}
+
+/// What can be set on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkConfig {
+    pub(crate) latency_ns_min: u64,
+    pub(crate) latency_ns_max: u64,
+    /// Applied twice: at send and at delivery.
+    pub(crate) loss: Ratio,
+    pub(crate) duplicate: Ratio,
+    pub(crate) order: Order,
+}
+
+impl Default for LinkConfig {
+    /// A local network without faults: 0.1 to 1 ms.
+    fn default() -> Self {
+        Self {
+            latency_ns_min: 100_000,
+            latency_ns_max: 1_000_000,
+            loss: Ratio::NEVER,
+            duplicate: Ratio::NEVER,
+            order: Order::Any,
+        }
+    }
+}
+
+/// One directed link.
+///
+/// # Invariants
+/// `faults` is there as soon as a rate of `config` is above 0.
+#[derive(Debug)]
+pub(crate) struct Link {
+    sig: u64,
+    latency: Domain,
+    faults: Option<FaultDomains>,
+    config: LinkConfig,
+    cut: Option<Partition>,
+    sent: u32,
+    /// When the last message will arrive, where order is kept.
+    last_arrival: SimTime,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FaultDomains {
+    loss_at_send: Domain,
+    loss_at_delivery: Domain,
+    duplicate: Domain,
+}
+
+/// Which message of a link: its number, and whether it is the copy that a duplication made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Passage {
+    pub(crate) ordinal: u32,
+    pub(crate) is_copy: bool,
+}
+
+/// What becomes of a message that is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) ordinal: u32,
+    /// When it arrives, or would.
+    pub(crate) at: SimTime,
+    pub(crate) fate: Fate,
+}
+
+/// What a link does to a message at send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Carries it.
+    Carried,
+    /// Loses it: the link is cut.
+    Cut,
+    /// Carries it, and a copy that arrives then.
+    Doubled(SimTime),
+    /// Loses it, as its rate has it.
+    Lost,
+}
+
+impl Link {
+    /// An open link of this name, such as `net/n1/n2`.
+    pub(crate) fn new(name: &str, config: LinkConfig, choices: &mut Choices) -> Self {
+        let mut link = Self {
+            sig: hash_bytes(name.as_bytes()),
+            latency: choices.domain(name),
+            faults: None,
+            config,
+            cut: None,
+            sent: 0,
+            last_arrival: SimTime::ZERO,
+        };
+        link.configure(name, config, choices);
+        link
+    }
+
+    /// Changes the settings; messages on their way keep the latency that they have.
+    pub(crate) fn configure(&mut self, name: &str, config: LinkConfig, choices: &mut Choices) {
+        self.config = config;
+        let faultless = config.loss.is_never() && config.duplicate.is_never();
+        if self.faults.is_none() && !faultless {
+            let mut domain = |fault| choices.domain(&format!("{name}/{fault}"));
+            self.faults = Some(FaultDomains {
+                loss_at_send: domain("loss"),
+                loss_at_delivery: domain("loss-at-delivery"),
+                duplicate: domain("duplicate"),
+            });
+        }
+    }
+
+    /// The settings.
+    pub(crate) fn config(&self) -> LinkConfig {
+        self.config
+    }
+
+    /// The name of the link, hashed.
+    #[inline]
+    pub(crate) fn sig(&self) -> u64 {
+        self.sig
+    }
+
+    /// Whether the link is cut, and what it does then.
+    #[inline]
+    pub(crate) fn cut(&self) -> Option<Partition> {
+        self.cut
+    }
+
+    /// Cuts the link, or opens it.
+    pub(crate) fn set_cut(&mut self, cut: Option<Partition>) {
+        self.cut = cut;
+    }
+
+    /// A message is sent.
+    #[inline]
+    pub(crate) fn launch(&mut self, now: SimTime, choices: &mut Choices) -> Launch {
+        let ordinal = self.sent;
+        self.sent = ordinal.wrapping_add(1);
+        let passage = Passage { ordinal, is_copy: false };
+        // Drawn for a message that is lost too: a partition or a rate shifts no latency.
+        let latency_ns = self.draw_latency_ns(passage, choices);
+        let at = after(now, latency_ns);
+        let fate = match (self.cut, self.faults) {
+            (Some(Partition::Drop), _) => Fate::Cut,
+            (_, None) => Fate::Carried,
+            (_, Some(faults)) => self.draw_fate(ordinal, now, faults, choices),
+        };
+        if self.config.order == Order::Fifo {
+            return self.line_up(Launch { ordinal, at, fate });
+        }
+        Launch { ordinal, at, fate }
+    }
+
+    /// A message is due at an open link: is it lost on its last yard?
+    #[inline]
+    pub(crate) fn loses(&self, passage: Passage, choices: &mut Choices) -> bool {
+        self.faults.is_some_and(|faults| {
+            choices.happens(faults.loss_at_delivery, self.anchor(passage), self.config.loss)
+        })
+    }
+
+    /// Puts a message behind those that are on their way, and its copy right behind it.
+    fn line_up(&mut self, launch: Launch) -> Launch {
+        let Launch { ordinal, at, fate } = launch;
+        let at = at.max(self.last_arrival);
+        let fate = match fate {
+            Fate::Doubled(copy_at) => Fate::Doubled(copy_at.max(at)),
+            fate => fate,
+        };
+        match fate {
+            Fate::Carried => self.last_arrival = at,
+            Fate::Doubled(copy_at) => self.last_arrival = copy_at,
+            Fate::Cut | Fate::Lost => {}
+        }
+        Launch { ordinal, at, fate }
+    }
+
+    fn draw_fate(
+        &self,
+        ordinal: u32,
+        now: SimTime,
+        faults: FaultDomains,
+        choices: &mut Choices,
+    ) -> Fate {
+        let LinkConfig { loss, duplicate, .. } = self.config;
+        let anchor = self.anchor(Passage { ordinal, is_copy: false });
+        let lost = choices.happens(faults.loss_at_send, anchor, loss);
+        let doubled = choices.happens(faults.duplicate, anchor, duplicate);
+        match (lost, doubled) {
+            (true, _) => Fate::Lost,
+            (false, false) => Fate::Carried,
+            (false, true) => {
+                let latency_ns = self.draw_latency_ns(Passage { ordinal, is_copy: true }, choices);
+                Fate::Doubled(after(now, latency_ns))
+            }
+        }
+    }
+
+    #[inline]
+    fn draw_latency_ns(&self, passage: Passage, choices: &mut Choices) -> u64 {
+        let LinkConfig { latency_ns_min: min, latency_ns_max: max, .. } = self.config;
+        if min == max {
+            return min;
+        }
+        let bound = (max - min).saturating_add(1);
+        min + choices.draw(self.latency, self.anchor(passage), bound, 0)
+    }
+
+    #[inline]
+    fn anchor(&self, passage: Passage) -> Anchor {
+        let actor = if passage.is_copy { fold(self.sig, 1) } else { self.sig };
+        Anchor { actor, ordinal: passage.ordinal }
+    }
+}
+
+fn after(now: SimTime, latency_ns: u64) -> SimTime {
+    SimTime::from_nanos(now.as_nanos().saturating_add(latency_ns))
+}
+
+#[cfg(test)]
+mod tests;

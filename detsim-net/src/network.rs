@@ -1,0 +1,279 @@
+//! Messages between nodes.
+//!
+//! Owns: [`Network`], the payloads on their way and the handlers. Does not own: when a message
+//! arrives or whether (`wire.rs`). Invariants: nothing is borrowed while code of a user runs, be it a
+//! handler, a `Clone` or a `Drop`; payloads and handlers are gone when the simulation ends, even
+//! where they hold the network.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+use detsim_executor::{Deadline, Device, Kernel, NodeId, Sim, context};
+
+use crate::link::Partition;
+use crate::node_set::NodeSet;
+use crate::stats::Stats;
+use crate::wire::{self, Due, Unknown, Wire};
+
+/// What a node does with a message: it is told who sent it.
+type Handler<M> = Box<dyn FnMut(NodeId, M)>;
+type CopyOf<M> = fn(&M) -> M;
+
+/// A network that carries messages of type `M` between the nodes of a simulation.
+///
+/// Cheap to clone, and usable from handlers, callbacks and tasks. A new network delays each
+/// message by 0.1 to 1 ms, loses none and duplicates none; messages may overtake each other.
+///
+/// # Nodes
+/// A handler runs as its node: tasks that it spawns are the node's. It stays registered when the
+/// node is crashed and restarted; where it holds what a crash must take, register a new one in
+/// [`Node::on_start`](detsim_executor::Node::on_start). Messages that are due while a node is
+/// down are lost; while it is paused, they wait until it resumes. What a node sent before it
+/// stopped still arrives.
+///
+/// # Determinism
+/// All draws come from streams of the links, see the crate's documentation. Deliveries and losses
+/// are part of the run's hash, with what happened before them.
+///
+/// # Panics
+/// Methods that are given a node panic where it was never made; all but `clone` and `stats` where
+/// the simulation has ended.
+pub struct Network<M> {
+    pub(crate) shared: Rc<Shared<M>>,
+}
+
+pub(crate) struct Shared<M> {
+    pub(crate) sim: Sim,
+    pub(crate) wire: RefCell<Wire>,
+    /// By slot of the wire.
+    payloads: RefCell<Vec<Option<M>>>,
+    /// By node; taken out while it runs.
+    handlers: RefCell<Vec<Option<Handler<M>>>>,
+    /// How to copy a message; there before any link may duplicate.
+    pub(crate) copy: Cell<Option<CopyOf<M>>>,
+}
+
+impl<M: 'static> Network<M> {
+    /// A network over `sim`, without messages or partitions.
+    #[track_caller]
+    pub fn new(sim: &Sim) -> Self {
+        let shared = Rc::new(Shared {
+            sim: sim.clone(),
+            wire: RefCell::new(Wire::new()),
+            payloads: RefCell::default(),
+            handlers: RefCell::default(),
+            copy: Cell::new(None),
+        });
+        let device = sim.add_device(Rc::clone(&shared) as Rc<dyn Device>);
+        shared.wire.borrow_mut().plug_in(device);
+        Self { shared }
+    }
+}
+
+impl<M> Network<M> {
+    /// Says what `node` does with a message, in place of what it did before.
+    #[track_caller]
+    pub fn register(&self, node: NodeId, handler: impl FnMut(NodeId, M) + 'static) {
+        known(self.with(|wire, kernel| wire.listen(kernel, node)));
+        let mut handlers = self.shared.handlers.borrow_mut();
+        let at = usize::from(node.0);
+        if at >= handlers.len() {
+            handlers.resize_with(at + 1, || None);
+        }
+        let old = handlers[at].replace(Box::new(handler));
+        drop(handlers);
+        drop(old);
+    }
+
+    /// Sends a message. It is lost if the link drops at this moment or when it is due, or if
+    /// nobody listens when it is due. A node may send to itself; no partition is in between.
+    #[inline]
+    #[track_caller]
+    pub fn send(&self, from: NodeId, to: NodeId, message: M) {
+        let sent = known(wire::send(&self.shared.sim, &self.shared.wire, from, to));
+        if let (Some(slot), Some(copy)) = (sent.copy, self.shared.copy.get()) {
+            let copy = copy(&message);
+            self.shared.put(slot, copy);
+        }
+        if let Some(slot) = sent.slot {
+            self.shared.put(slot, message);
+        }
+    }
+
+    /// Cuts every link between the nodes of `a` and those of `b`, both ways, as the partition rule
+    /// has it; a link that is cut already takes the rule of now.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_executor::Sim;
+    /// use detsim_net::Network;
+    /// let sim = Sim::new(7);
+    /// let [a, b, c] = ["a", "b", "c"].map(|name| sim.node(name).id());
+    /// let network = Network::<()>::new(&sim);
+    /// network.register(c, |_, ()| unreachable!("it is cut off"));
+    /// network.partition([a, b], c);
+    /// network.send(a, c, ());
+    /// sim.run().unwrap();
+    /// assert_eq!(network.stats().dropped_by_partition, 1);
+    /// ```
+    #[track_caller]
+    pub fn partition(&self, a: impl NodeSet, b: impl NodeSet) {
+        self.cut(a.ids(), b.ids());
+        self.cut(b.ids(), a.ids());
+    }
+
+    /// Cuts every link from the nodes of `from` to those of `to`; the other way stays as it is.
+    #[track_caller]
+    pub fn partition_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
+        self.cut(from.ids(), to.ids());
+    }
+
+    /// Opens every link between the nodes of `a` and those of `b`, both ways.
+    #[track_caller]
+    pub fn heal(&self, a: impl NodeSet, b: impl NodeSet) {
+        self.heal_one_way(&a, &b);
+        self.heal_one_way(&b, &a);
+    }
+
+    /// Opens every link from the nodes of `from` to those of `to`.
+    #[track_caller]
+    pub fn heal_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
+        known(self.with(|wire, kernel| wire.open(kernel, from.ids(), to.ids())));
+    }
+
+    /// Opens every link.
+    #[track_caller]
+    pub fn heal_all(&self) {
+        self.with(Wire::open_all);
+    }
+
+    /// What the partitions that begin from now on do with messages; at first they drop them.
+    #[track_caller]
+    pub fn set_partition_rule(&self, rule: Partition) {
+        self.with(|wire, _| wire.set_rule(rule));
+    }
+
+    /// What went over the network so far.
+    pub fn stats(&self) -> Stats {
+        self.shared.wire.borrow().stats()
+    }
+
+    #[track_caller]
+    fn cut(&self, from: &[NodeId], to: &[NodeId]) {
+        let lost = known(self.with(|wire, kernel| wire.cut(kernel, from, to)));
+        self.shared.discard(&lost);
+    }
+
+    #[track_caller]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut Wire, &mut Kernel) -> R) -> R {
+        wire::with(&self.shared.sim, &self.shared.wire, f)
+    }
+}
+
+impl<M> Shared<M> {
+    fn put(&self, slot: u32, message: M) {
+        let mut payloads = self.payloads.borrow_mut();
+        let at = slot as usize;
+        if at >= payloads.len() {
+            payloads.resize_with(at + 1, || None);
+        }
+        payloads[at] = Some(message);
+    }
+
+    /// Nothing, where a copy was to be made and the message's `Clone` panicked.
+    fn take(&self, slot: u32) -> Option<M> {
+        self.payloads.borrow_mut().get_mut(slot as usize)?.take()
+    }
+
+    fn discard(&self, slots: &[u32]) {
+        slots.iter().for_each(|slot| drop(self.take(*slot)));
+    }
+
+    fn deliver(&self, slot: u32, from: NodeId, to: NodeId) {
+        let Some(message) = self.take(slot) else { return };
+        let at = usize::from(to.0);
+        let handler = self.handlers.borrow_mut().get_mut(at).and_then(Option::take);
+        let Some(mut handler) = handler else { return };
+        handler(from, message);
+        let mut handlers = self.handlers.borrow_mut();
+        // It may have registered another in its place.
+        if handlers[at].is_none() {
+            handlers[at] = Some(handler);
+        }
+    }
+
+    fn stop(&self, node: NodeId) {
+        let lost = wire::with(&self.sim, &self.wire, |wire, kernel| wire.forget(kernel, node));
+        self.discard(&lost);
+    }
+}
+
+impl<M> Device for Shared<M> {
+    fn next_deadline(&self) -> Option<Deadline> {
+        self.wire.borrow().next_deadline()
+    }
+
+    fn handle(&self) {
+        match wire::receive(&self.wire) {
+            Some(Due::Delivered { slot, from, to, before }) => {
+                let _entered = Entered { before };
+                self.deliver(slot, from, to);
+            }
+            Some(Due::Lost { slot }) => drop(self.take(slot)),
+            Some(Due::Held) | None => {}
+        }
+    }
+
+    fn on_crash(&self, node: NodeId) {
+        self.stop(node);
+    }
+
+    fn on_kill(&self, node: NodeId) {
+        self.stop(node);
+    }
+
+    fn on_resume(&self, _node: NodeId) {
+        wire::with(&self.sim, &self.wire, Wire::release);
+    }
+
+    fn on_end(&self) {
+        let (payloads, handlers) = (self.payloads.take(), self.handlers.take());
+        drop(payloads);
+        drop(handlers);
+    }
+}
+
+/// A handler runs as its node; the node before comes back when it returns or panics.
+struct Entered {
+    before: NodeId,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        context::with(|kernel| kernel.swap_node(self.before));
+    }
+}
+
+#[track_caller]
+pub(crate) fn known<T>(result: Result<T, Unknown>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(Unknown(node)) => panic!(
+            "detsim: there is no node {node} in this simulation; its id is of another one; make \
+             nodes with `Sim::node`"
+        ),
+    }
+}
+
+impl<M> Clone for Network<M> {
+    fn clone(&self) -> Self {
+        Self { shared: Rc::clone(&self.shared) }
+    }
+}
+
+impl<M> fmt::Debug for Network<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,456 @@
+//! Everything between the nodes, without what the messages say.
+//!
+//! Owns: the links, the queue of arrivals, what is held back, the counts, and the events and
+//! hashes of all that. Does not own: payloads and handlers ([`crate::network`] keeps a payload
+//! under the slot that it is given here). Not generic, so that it is compiled once, optimised.
+//!
+//! # Invariants
+//! - A slot that is returned as lost or delivered is free again: the caller takes the payload out
+//!   before it sends anything else.
+//! - What is held is neither in the queue nor lost; it is looked at again when a link opens, a
+//!   node resumes, or a node stops.
+//! - No user code runs in here.
+
+use std::cell::RefCell;
+
+use detsim_executor::event::{DropReason, NetEvent};
+use detsim_executor::rng::fold;
+use detsim_executor::{
+    Deadline, DeviceId, Event, Kernel, NodeId, NodeState, Sim, SimTime, context,
+};
+
+use crate::flights::{Flight, Flights};
+use crate::link::{Fate, Launch, Link, LinkConfig, Partition, Passage};
+use crate::stats::Stats;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    device: Option<DeviceId>,
+    defaults: LinkConfig,
+    rule: Partition,
+    links: Vec<Directed>,
+    /// By sender and receiver, a link's place in `links`, or [`NO_LINK`].
+    places: Vec<Vec<u32>>,
+    ports: Vec<Port>,
+    flights: Flights,
+    held: Vec<u32>,
+    stats: Stats,
+}
+
+#[derive(Debug)]
+struct Directed {
+    link: Link,
+    from: NodeId,
+    to: NodeId,
+}
+
+/// Where a node is plugged in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Port {
+    listens: bool,
+    /// Everything that happened on the network before what its handler does next.
+    history: u64,
+}
+
+/// A node that was never made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unknown(pub(crate) NodeId);
+
+/// The slots for the payload of a message that was sent, and for its copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sent {
+    pub(crate) slot: Option<u32>,
+    pub(crate) copy: Option<u32>,
+}
+
+/// What comes of a message that is due.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Due {
+    /// It goes to the handler; what was the current node before is to be restored after that.
+    Delivered { slot: u32, from: NodeId, to: NodeId, before: NodeId },
+    /// It stays in its slot.
+    Held,
+    /// It is lost.
+    Lost { slot: u32 },
+}
+
+/// Why a message that is due does not come.
+enum Obstacle {
+    Hold,
+    Lose(DropReason),
+}
+
+const NO_LINK: u32 = u32::MAX;
+
+/// Gives `f` the wire and the kernel.
+#[inline]
+#[track_caller]
+pub(crate) fn with<R>(
+    sim: &Sim,
+    wire: &RefCell<Wire>,
+    f: impl FnOnce(&mut Wire, &mut Kernel) -> R,
+) -> R {
+    sim.with(|kernel| f(&mut wire.borrow_mut(), kernel))
+}
+
+/// [`Wire::send`], compiled here.
+#[track_caller]
+pub(crate) fn send(
+    sim: &Sim,
+    wire: &RefCell<Wire>,
+    from: NodeId,
+    to: NodeId,
+) -> Result<Sent, Unknown> {
+    with(sim, wire, |wire, kernel| wire.send(kernel, from, to))
+}
+
+/// [`Wire::receive`], compiled here; the run loop calls, so the kernel is at hand.
+pub(crate) fn receive(wire: &RefCell<Wire>) -> Option<Due> {
+    context::with(|kernel| wire.borrow_mut().receive(kernel)).flatten()
+}
+
+impl Wire {
+    pub(crate) fn new() -> Self {
+        Self {
+            device: None,
+            defaults: LinkConfig::default(),
+            rule: Partition::Drop,
+            links: Vec::new(),
+            places: Vec::new(),
+            ports: Vec::new(),
+            flights: Flights::default(),
+            held: Vec::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    pub(crate) fn plug_in(&mut self, device: DeviceId) {
+        self.device = Some(device);
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<Deadline> {
+        self.flights.first()
+    }
+
+    // ------------------------------------------------------------ messages
+
+    /// A message leaves.
+    pub(crate) fn send(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+    ) -> Result<Sent, Unknown> {
+        let place = self.place(kernel, from, to)?;
+        let now = kernel.now();
+        let link = &mut self.links[place as usize].link;
+        let launch = link.launch(now, kernel.choices());
+        let sig = link.sig();
+        let message = self.stats.sent;
+        self.stats.sent += 1;
+        kernel.record_with(|_| {
+            let latency_ns = (launch.at - now).as_nanos() as u64;
+            Event::Net(NetEvent::Sent { message, from, to, latency_ns })
+        });
+        let sent = fold(sig, u64::from(launch.ordinal));
+        let history = self.fold_sender(kernel, from, sent);
+        let passage = Passage { ordinal: launch.ordinal, is_copy: false };
+        let flight = Flight { message, history, link: place, passage, from, to };
+        Ok(self.lift(kernel, flight, launch))
+    }
+
+    fn lift(&mut self, kernel: &mut Kernel, flight: Flight, launch: Launch) -> Sent {
+        let lost = match launch.fate {
+            _ if !may_send(kernel, flight.from) => Some(DropReason::NoSender),
+            Fate::Carried | Fate::Doubled(_) => None,
+            Fate::Cut => Some(DropReason::Partition),
+            Fate::Lost => Some(DropReason::LossAtSend),
+        };
+        if let Some(why) = lost {
+            self.lose(kernel, flight, why);
+            return Sent::default();
+        }
+        let slot = Some(self.fly(kernel, flight, launch.at));
+        let Fate::Doubled(at) = launch.fate else { return Sent { slot, copy: None } };
+        let Flight { message, from, to, .. } = flight;
+        self.stats.duplicated += 1;
+        kernel.record_with(|_| Event::Net(NetEvent::Duplicated { message, from, to }));
+        let passage = Passage { is_copy: true, ..flight.passage };
+        let copy = Some(self.fly(kernel, Flight { passage, ..flight }, at));
+        Sent { slot, copy }
+    }
+
+    #[inline]
+    fn fly(&mut self, kernel: &mut Kernel, flight: Flight, at: SimTime) -> u32 {
+        let slot = self.flights.add(flight);
+        self.schedule(kernel, slot, at);
+        slot
+    }
+
+    #[inline]
+    fn schedule(&mut self, kernel: &mut Kernel, slot: u32, at: SimTime) {
+        let deadline = Deadline { at, seq: kernel.next_seq() };
+        if self.flights.schedule(slot, deadline)
+            && let Some(device) = self.device
+        {
+            kernel.set_deadline(device, Some(deadline));
+        }
+    }
+
+    /// The next message is due.
+    fn receive(&mut self, kernel: &mut Kernel) -> Option<Due> {
+        let slot = self.flights.arrive()?;
+        let flight = self.flights.flight(slot);
+        let Flight { message, from, to, history, .. } = flight;
+        match self.obstacle(kernel, flight) {
+            Some(Obstacle::Hold) => {
+                self.held.push(slot);
+                self.stats.held += 1;
+                kernel.record_with(|_| Event::Net(NetEvent::Held { message, from, to }));
+                return Some(Due::Held);
+            }
+            Some(Obstacle::Lose(why)) => {
+                self.flights.free(slot);
+                self.lose(kernel, flight, why);
+                return Some(Due::Lost { slot });
+            }
+            None => {}
+        }
+        self.flights.free(slot);
+        self.stats.delivered += 1;
+        let port = self.port(to);
+        port.history = fold(port.history, history);
+        kernel.fold_event(port.history);
+        kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
+        let before = kernel.swap_node(to);
+        Some(Due::Delivered { slot, from, to, before })
+    }
+
+    fn obstacle(&self, kernel: &mut Kernel, flight: Flight) -> Option<Obstacle> {
+        let link = &self.links[flight.link as usize].link;
+        let state = kernel.node_state(flight.to);
+        match (link.cut(), state) {
+            (Some(Partition::Drop), _) => return Some(Obstacle::Lose(DropReason::Partition)),
+            (Some(Partition::Hold), _) => return Some(Obstacle::Hold),
+            (None, Some(NodeState::Paused)) => return Some(Obstacle::Hold),
+            (None, _) => {}
+        }
+        if link.loses(flight.passage, kernel.choices()) {
+            return Some(Obstacle::Lose(DropReason::LossAtDelivery));
+        }
+        let listens = self.ports.get(usize::from(flight.to.0)).is_some_and(|port| port.listens);
+        (!listens || state != Some(NodeState::Up)).then_some(Obstacle::Lose(DropReason::NoReceiver))
+    }
+
+    #[cold]
+    fn lose(&mut self, kernel: &mut Kernel, flight: Flight, why: DropReason) {
+        let Flight { message, from, to, history, .. } = flight;
+        self.stats.count_drop(why);
+        kernel.fold_event(fold(history, why as u64));
+        kernel.record_with(|_| Event::Net(NetEvent::Dropped { message, from, to, why }));
+    }
+
+    /// What the sender did so far, with this message; a task has a history of its own.
+    #[inline]
+    fn fold_sender(&mut self, kernel: &mut Kernel, from: NodeId, sent: u64) -> u64 {
+        let history = match kernel.task_history() {
+            Some(history) => history,
+            None => &mut self.port(from).history,
+        };
+        *history = fold(*history, sent);
+        *history
+    }
+
+    // ------------------------------------------------------------ nodes and links
+
+    /// A node has a handler from now on.
+    pub(crate) fn listen(&mut self, kernel: &Kernel, node: NodeId) -> Result<(), Unknown> {
+        known(kernel, node)?;
+        self.port(node).listens = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn port(&mut self, node: NodeId) -> &mut Port {
+        let at = usize::from(node.0);
+        if at >= self.ports.len() {
+            self.ports.resize(at + 1, Port::default());
+        }
+        &mut self.ports[at]
+    }
+
+    #[inline]
+    fn place(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<u32, Unknown> {
+        let row = self.places.get(usize::from(from.0));
+        match row.and_then(|row| row.get(usize::from(to.0))) {
+            Some(&place) if place != NO_LINK => Ok(place),
+            _ => self.connect(kernel, from, to),
+        }
+    }
+
+    #[cold]
+    fn connect(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<u32, Unknown> {
+        known(kernel, from)?;
+        known(kernel, to)?;
+        let (row, column) = (usize::from(from.0), usize::from(to.0));
+        self.places.resize(self.places.len().max(row + 1), Vec::new());
+        let row = &mut self.places[row];
+        row.resize(row.len().max(column + 1), NO_LINK);
+        row[column] = self.links.len() as u32;
+        let name = link_name(kernel, from, to);
+        let link = Link::new(&name, self.defaults, kernel.choices());
+        self.links.push(Directed { link, from, to });
+        Ok(self.links.len() as u32 - 1)
+    }
+
+    /// Changes the settings of every link, present and future.
+    pub(crate) fn configure_all(&mut self, kernel: &mut Kernel, change: &dyn Fn(&mut LinkConfig)) {
+        change(&mut self.defaults);
+        self.links.iter_mut().for_each(|link| link.configure(kernel, change));
+    }
+
+    /// Changes the settings of one link.
+    pub(crate) fn configure(
+        &mut self,
+        kernel: &mut Kernel,
+        (from, to): (NodeId, NodeId),
+        change: &dyn Fn(&mut LinkConfig),
+    ) -> Result<(), Unknown> {
+        let place = self.place(kernel, from, to)?;
+        self.links[place as usize].configure(kernel, change);
+        Ok(())
+    }
+
+    // ------------------------------------------------------------ partitions
+
+    /// What the partitions that start from now on do.
+    pub(crate) fn set_rule(&mut self, rule: Partition) {
+        self.rule = rule;
+    }
+
+    /// Cuts the links from each of `from` to each of `to`. Returns the slots of what was held by a
+    /// link that drops from now on.
+    pub(crate) fn cut(
+        &mut self,
+        kernel: &mut Kernel,
+        from: &[NodeId],
+        to: &[NodeId],
+    ) -> Result<Vec<u32>, Unknown> {
+        for (from, to) in pairs(from, to) {
+            let place = self.place(kernel, from, to)?;
+            self.links[place as usize].link.set_cut(Some(self.rule));
+        }
+        let holds = self.rule == Partition::Hold;
+        kernel.record_with(|_| {
+            Event::Net(NetEvent::Partitioned { from: from.into(), to: to.into(), holds })
+        });
+        let links = &self.links;
+        let drops =
+            |flight: Flight| links[flight.link as usize].link.cut() == Some(Partition::Drop);
+        let dropped = take_held(&mut self.held, &self.flights, drops);
+        Ok(self.lose_held(kernel, dropped, DropReason::Partition))
+    }
+
+    /// Opens the links from each of `from` to each of `to`.
+    pub(crate) fn open(
+        &mut self,
+        kernel: &mut Kernel,
+        from: &[NodeId],
+        to: &[NodeId],
+    ) -> Result<(), Unknown> {
+        for (from, to) in pairs(from, to) {
+            let place = self.place(kernel, from, to)?;
+            self.links[place as usize].link.set_cut(None);
+        }
+        kernel.record_with(|_| Event::Net(NetEvent::Healed { from: from.into(), to: to.into() }));
+        self.release(kernel);
+        Ok(())
+    }
+
+    /// Opens all links.
+    pub(crate) fn open_all(&mut self, kernel: &mut Kernel) {
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        for directed in self.links.iter_mut().filter(|directed| directed.link.cut().is_some()) {
+            directed.link.set_cut(None);
+            from.push(directed.from);
+            to.push(directed.to);
+        }
+        if from.is_empty() {
+            return;
+        }
+        kernel.record_with(|_| Event::Net(NetEvent::Healed { from: sorted(from), to: sorted(to) }));
+        self.release(kernel);
+    }
+
+    /// Lets everything arrive now, in order, that nothing holds any more.
+    pub(crate) fn release(&mut self, kernel: &mut Kernel) {
+        let links = &self.links;
+        let goes = |flight: Flight| {
+            links[flight.link as usize].link.cut() != Some(Partition::Hold)
+                && kernel.node_state(flight.to) != Some(NodeState::Paused)
+        };
+        let freed = take_held(&mut self.held, &self.flights, goes);
+        let now = kernel.now();
+        freed.into_iter().for_each(|slot| self.schedule(kernel, slot, now));
+    }
+
+    /// A node has stopped: what was held for it is lost. Returns the slots.
+    pub(crate) fn forget(&mut self, kernel: &mut Kernel, node: NodeId) -> Vec<u32> {
+        let lost = take_held(&mut self.held, &self.flights, |flight| flight.to == node);
+        self.lose_held(kernel, lost, DropReason::NoReceiver)
+    }
+
+    fn lose_held(&mut self, kernel: &mut Kernel, slots: Vec<u32>, why: DropReason) -> Vec<u32> {
+        for &slot in &slots {
+            self.flights.free(slot);
+            self.lose(kernel, self.flights.flight(slot), why);
+        }
+        slots
+    }
+}
+
+impl Directed {
+    fn configure(&mut self, kernel: &mut Kernel, change: &dyn Fn(&mut LinkConfig)) {
+        let mut config = self.link.config();
+        change(&mut config);
+        let name = link_name(kernel, self.from, self.to);
+        self.link.configure(&name, config, kernel.choices());
+    }
+}
+
+/// Takes out, in order, what `goes` says of.
+fn take_held(held: &mut Vec<u32>, flights: &Flights, goes: impl Fn(Flight) -> bool) -> Vec<u32> {
+    let (gone, kept) = held.drain(..).partition(|slot| goes(flights.flight(*slot)));
+    *held = kept;
+    gone
+}
+
+/// Every pair of a sender and another receiver: nothing cuts a node off from itself.
+fn pairs(from: &[NodeId], to: &[NodeId]) -> impl Iterator<Item = (NodeId, NodeId)> {
+    from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))).filter(|(from, to)| from != to)
+}
+
+fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes
+}
+
+fn link_name(kernel: &Kernel, from: NodeId, to: NodeId) -> String {
+    format!("net/{}/{}", kernel.node_name(from), kernel.node_name(to))
+}
+
+fn known(kernel: &Kernel, node: NodeId) -> Result<(), Unknown> {
+    kernel.node_state(node).map(|_| ()).ok_or(Unknown(node))
+}
+
+/// A node that is down sends nothing, whatever the destructors of its tasks say.
+#[inline]
+fn may_send(kernel: &Kernel, node: NodeId) -> bool {
+    kernel.node_state(node) != Some(NodeState::Down)
+}

@@ -1,0 +1,8 @@
+//! The network as a scenario uses it.
+
+mod determinism;
+mod faults;
+mod life;
+mod misuse;
+mod nodes;
+mod world;
