@@ -91,17 +91,10 @@ pub struct Kernel {
     node: NodeId,
     /// The current task stopped itself before an operation in this poll.
     pub(crate) stopped: bool,
-    /// The current task yielded of its own will in this poll.
-    pub(crate) yielded: bool,
-    last: Pick,
+    /// The slot of the task that ran last.
+    pub(crate) last_run: u32,
     probing: bool,
     shared: Weak<Shared>,
-}
-
-impl Default for Pick {
-    fn default() -> Self {
-        Self { current: None, is_yield: true }
-    }
 }
 
 impl Kernel {
@@ -124,8 +117,8 @@ impl Kernel {
         self.failure = None;
         self.user = None;
         (self.current, self.tag, self.node) = (NO_TASK, TaskTag::NOBODY, NodeId::NONE);
-        (self.stopped, self.yielded, self.probing) = (false, false, false);
-        self.last = Pick::default();
+        (self.stopped, self.probing) = (false, false);
+        self.last_run = NO_TASK;
     }
 
     /// Lets go of what the run had, after its tasks are gone.
@@ -260,15 +253,23 @@ impl Kernel {
     #[inline]
     pub(crate) fn pick(&mut self) -> Option<u32> {
         if self.choices.is_plain() {
-            return self.policy.pick(self.last);
+            return self.policy.pick(self.moment());
         }
         self.pick_slow()
     }
 
+    /// The moment of a pick, between two polls.
+    #[inline]
+    fn moment(&self) -> Pick {
+        let current = (self.last_run != NO_TASK).then_some(self.last_run);
+        Pick { current, is_yield: !self.stopped }
+    }
+
     #[cold]
     fn pick_slow(&mut self) -> Option<u32> {
-        let default = self.policy.default_pick(self.last)?;
-        let actor = self.last.current.and_then(|slot| Some((slot, self.tasks.get(slot)?.sig)));
+        let at = self.moment();
+        let default = self.policy.default_pick(at)?;
+        let actor = at.current.and_then(|slot| Some((slot, self.tasks.get(slot)?.sig)));
         let anchor = actor.map_or(Anchor::default(), |(slot, sig)| {
             let cold = self.tasks.cold_mut(slot);
             cold.picks += 1;
@@ -276,7 +277,7 @@ impl Kernel {
         });
         let occurrence = self.choices.occurrence(SCHED, anchor);
         let picked = match self.choices.replayed(SCHED, anchor, occurrence) {
-            None => self.policy.pick(self.last)?,
+            None => self.policy.pick(at)?,
             Some(wanted) => {
                 let slot = wanted.and_then(|sig| self.ready_slot(sig)).unwrap_or(default);
                 self.policy.remove(slot);
@@ -294,11 +295,6 @@ impl Kernel {
     fn ready_slot(&self, sig: u64) -> Option<u32> {
         let mut living = self.tasks.living();
         living.find(|(_, s)| s.sig == sig && s.queued && self.nodes.runs(s.node)).map(|(i, _)| i)
-    }
-
-    #[inline]
-    pub(crate) fn set_last(&mut self, slot: u32, is_yield: bool) {
-        self.last = Pick { current: Some(slot), is_yield };
     }
 
     // ------------------------------------------------------------ operations
@@ -440,7 +436,6 @@ impl Kernel {
     /// woken some other way.
     #[inline]
     pub(crate) fn yield_as(&mut self, word: Option<u64>) -> bool {
-        self.yielded = true;
         let runs = self.nodes.runs(self.node);
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
         slot.op = OpKind::Yield;

@@ -293,11 +293,12 @@ impl Kernel {
         let word = pack(lane, slot.generation, index);
         let tag = TaskTag { word, number: slot.number, name: slot.name };
         slot.queued = false;
-        slot.polls = slot.polls.saturating_add(1);
+        slot.polls = slot.polls.wrapping_add(1);
         let (aborted, sig, node) = (slot.aborted, slot.sig, slot.node);
         self.hash.step(sig);
         self.set_current(index, tag, node);
-        (self.stopped, self.yielded) = (false, false);
+        self.stopped = false;
+        self.last_run = index;
         self.record_with(|kernel| Event::Stepped { task: kernel.current_number() });
         Some(Turn { slot: index, word, body, aborted })
     }
@@ -321,7 +322,6 @@ impl Kernel {
         if !self.paused_clock {
             self.now_ns += POLL_NS;
         }
-        self.set_last(turn.slot, !self.stopped);
         if self.is_down(self.current_node()) {
             // The task stopped its own node: it goes as the others of the node did.
             self.abort(turn.word);
@@ -333,7 +333,7 @@ impl Kernel {
         if !self.paused_clock {
             self.now_ns += POLL_NS;
         }
-        self.set_last(turn.slot, true);
+        self.stopped = false;
         let number = self.current_number();
         if !turn.aborted {
             self.completed += 1;
