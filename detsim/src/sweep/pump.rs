@@ -106,7 +106,8 @@ pub(crate) struct Runner<'a> {
     spec: &'a Spec,
     mode: Mode,
     worker: Option<Worker>,
-    /// The shortest time that a seed has taken.
+    /// The shortest processor time that a seed has taken: it does not depend on what else the
+    /// machine does.
     fastest: Duration,
 }
 
@@ -115,7 +116,7 @@ impl<'a> Runner<'a> {
         Self { spec, mode, worker: None, fastest: Duration::MAX }
     }
 
-    /// The shortest time that a seed has taken.
+    /// The shortest processor time that a seed has taken.
     pub(crate) fn fastest(&self) -> Duration {
         self.fastest
     }
@@ -183,7 +184,7 @@ impl<'a> Runner<'a> {
                 Ok(ran) => ran,
                 Err(lost) => return Ok(Some(lost)),
             };
-            self.fastest = self.fastest.min(Duration::from_nanos(ran.head.wall_ns));
+            self.fastest = self.fastest.min(Duration::from_nanos(ran.head.busy_ns));
             let outcome = judge(&ran);
             if !enter(Run { outcome, output: ran.output }) {
                 // It may be in the middle of a seed that nobody wants: it is not kept.

@@ -40,6 +40,9 @@ pub(crate) fn failure(bucket: &Bucket<'_>, spec: &Spec) -> String {
         first.failed.kind,
         first.failed.report.trim_end()
     );
+    if first.hash != 0 {
+        let _infallible = writeln!(text, "run hash: {:016x}", first.hash);
+    }
     if !others.is_empty() {
         let _infallible = writeln!(text, "the same failure in other seeds: {others:?}");
     }
@@ -109,7 +112,10 @@ mod tests {
         let mut tally = Tally::new(0, failures_max);
         for index in 0..count {
             let outcome = match failing.contains(&index) {
-                true => RunOutcome::failed(Kind::Deadlock, "deadlock".into(), "a waits\n".into()),
+                true => RunOutcome {
+                    hash: 0xBEEF,
+                    ..RunOutcome::failed(Kind::Deadlock, "deadlock".into(), "a waits\n".into())
+                },
                 false => RunOutcome::PASS,
             };
             tally.enter(index, tally::Result { outcome, output: Vec::new() });
@@ -151,6 +157,7 @@ mod tests {
         expect![[r"
             detsim: seed 3 of pool::drains failed: deadlock
             a waits
+            run hash: 000000000000beef
             the same failure in other seeds: [11, 12]
         "]]
         .assert_eq(&failure(&tally.buckets()[0], &spec));

@@ -58,8 +58,7 @@ pub(crate) fn prelude(board: &Board, spec: &Spec, tokens: &Tokens) -> Result<(),
     Ok(())
 }
 
-/// Over 1.25 times the throughput, of the fastest seed each way: the others also measure what else
-/// the machine does.
+/// Over 1.25 times the throughput, by the fastest seed each way.
 fn is_worth_it(forks: Duration, direct: Duration) -> bool {
     forks.as_nanos() * 4 > direct.as_nanos() * 5
 }

@@ -64,7 +64,8 @@ pub(crate) struct RanHead {
     pub(crate) seed: u64,
     /// What `waitpid` said; 0 for a seed that ran in the worker.
     pub(crate) status: i32,
-    pub(crate) wall_ns: u64,
+    /// Processor time that the seed took, its fork included.
+    pub(crate) busy_ns: u64,
     /// The lengths of the three parts that follow.
     pub(crate) note_bytes: u32,
     pub(crate) record_bytes: u32,
@@ -182,7 +183,7 @@ impl RanHead {
         out.head(RAN, frame);
         out.u64(self.seed);
         out.u32(self.status as u32);
-        out.u64(self.wall_ns);
+        out.u64(self.busy_ns);
         parts.into_iter().for_each(|part| out.u32(part));
         bytes
     }
@@ -194,7 +195,7 @@ impl Ran {
         let head = RanHead {
             seed: from.u64()?,
             status: from.u32()? as i32,
-            wall_ns: from.u64()?,
+            busy_ns: from.u64()?,
             note_bytes: from.u32()?,
             record_bytes: from.u32()?,
             output_bytes: from.u32()?,

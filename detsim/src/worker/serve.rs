@@ -13,13 +13,12 @@ use std::sync::OnceLock;
 use std::thread;
 
 use super::protocol::{Hello, Mode, Outputs, RanHead, Record, Request, VERSION};
-use super::sys::{self, Fork, Shared};
+use super::sys::{self, ChildEnd, Fork, Shared};
 use crate::attempt::{Body, attempt};
 use crate::config::{Config, WorkerLink};
 use crate::interpose::entropy;
 use crate::outcome::RunOptions;
 use crate::spec::Spec;
-use crate::wall::Stopwatch;
 use crate::{console, hook, log, run};
 
 static SERVING: OnceLock<&str> = OnceLock::new();
@@ -119,16 +118,17 @@ impl<'a> Server<'a> {
     fn answer(&mut self, request: &Request, seed: u64) -> io::Result<()> {
         self.shared.clear();
         self.output.seek(SeekFrom::Start(0))?;
-        let clock = Stopwatch::start();
-        let status = match request.mode {
+        let busy_ns_before = sys::busy_ns();
+        let end = match request.mode {
             Mode::Fork => self.run_in_child(seed, request.record)?,
             Mode::InProcess => self.run_here(seed, request.record),
         };
-        let wall_ns = clock.elapsed().as_nanos() as u64;
-        self.send(RanHead { seed, status, wall_ns, ..RanHead::default() }, request.outputs)
+        let busy_ns = sys::busy_ns() - busy_ns_before + end.busy_ns;
+        let head = RanHead { seed, status: end.status, busy_ns, ..RanHead::default() };
+        self.send(head, request.outputs)
     }
 
-    fn run_in_child(&self, seed: u64, record: bool) -> io::Result<i32> {
+    fn run_in_child(&self, seed: u64, record: bool) -> io::Result<ChildEnd> {
         if self.ran_here {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -144,8 +144,8 @@ impl<'a> Server<'a> {
     }
 
     /// Runs a seed in this process, on a thread of its own: that alone gives it std's hash keys
-    /// and thread-locals afresh. The status says that the process lives.
-    fn run_here(&mut self, seed: u64, record: bool) -> i32 {
+    /// and thread-locals afresh. There is no child to end, so none ended badly.
+    fn run_here(&mut self, seed: u64, record: bool) -> ChildEnd {
         if !self.ran_here {
             self.ran_here = true;
             sys::redirect_output(&self.output);
@@ -157,7 +157,7 @@ impl<'a> Server<'a> {
             // Without a record the parent counts the seed as failed, and tries it in a child.
             let _no_thread_or_panicked = run.map(|run| run.join());
         });
-        0
+        ChildEnd::default()
     }
 
     /// One seed, from the watchdog's first tick to the record.

@@ -43,19 +43,43 @@ pub(crate) fn fork() -> io::Result<Fork> {
     }
 }
 
-/// Waits for the end of a child and returns its wait status.
-pub(crate) fn wait(pid: i32) -> io::Result<i32> {
+/// How a child ended.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ChildEnd {
+    /// Its wait status.
+    pub(crate) status: i32,
+    /// Processor time that it took.
+    pub(crate) busy_ns: u64,
+}
+
+/// Waits for the end of a child.
+pub(crate) fn wait(pid: i32) -> io::Result<ChildEnd> {
     let mut status = 0;
+    // SAFETY: an rusage is made of numbers, for which zero is a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: `status` is valid for the write.
-        if unsafe { libc::waitpid(pid, &raw mut status, 0) } == pid {
-            return Ok(status);
+        // SAFETY: `status` and `usage` are valid for the writes.
+        if unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) } == pid {
+            let busy_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
+            return Ok(ChildEnd { status, busy_ns });
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
             return Err(error);
         }
     }
+}
+
+fn time_ns(time: libc::timeval) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000
+}
+
+/// Processor time of this process so far. Safe in a signal handler.
+pub(crate) fn busy_ns() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is valid for the write; clock_gettime is async-signal-safe.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// The kernel's ids of this process and of the calling thread.

@@ -32,6 +32,21 @@ fn a_deadlock_is_the_verdict_however_the_test_passes_it_on() {
 }
 
 #[test]
+fn a_failing_seed_repeats_its_hash() {
+    let hash = |vars: &[(&str, &str)]| {
+        let said = scenario("deadlocks", vars);
+        said.failed().has("seed 14 of").between("run hash: ", "\n").to_owned()
+    };
+    let alone = hash(&[("DETSIM_SEED", "14")]);
+    assert_eq!(alone.len(), 16, "{alone}");
+    for _ in 0..10 {
+        assert_eq!(hash(&[("DETSIM_SEED", "14")]), alone);
+        assert_eq!(hash(&[("DETSIM_SEEDS", "6..20")]), alone);
+    }
+    assert_eq!(hash(&[("DETSIM_SEED", "14"), ("DETSIM_IN_PROCESS", "1")]), alone);
+}
+
+#[test]
 fn a_panic_in_a_task_names_task_and_line() {
     let said = scenario("a_task_panics", &[]);
     said.failed()

@@ -20,7 +20,7 @@ fn ran() -> (Ran, Vec<u8>) {
     let head = RanHead {
         seed: 9,
         status: -1,
-        wall_ns: 8,
+        busy_ns: 8,
         note_bytes: note.len() as u32,
         record_bytes: record.len() as u32,
         output_bytes: output.len() as u32,

@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use super::exit_now;
 use super::shared::Shared;
+use super::{busy_ns, exit_now};
 use crate::worker::progress::{NAME_BYTES_MAX, ReadProgress};
 use crate::worker::protocol::Record;
 
@@ -71,12 +71,4 @@ fn give_up(watch: &Watch, steps: u64, busy_ns: u64, task: &[u8]) -> ! {
     let head = Record::encode_stuck(steps, busy_permille, wall_ns / 1_000_000, task.len());
     watch.shared.put_record_parts(&head, task);
     exit_now(0);
-}
-
-/// Processor time of this process so far.
-fn busy_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for the write; clock_gettime is async-signal-safe.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
