@@ -53,7 +53,7 @@ fn frames_of(text: &str) -> Vec<String> {
         } else if let Some((_, name)) = line.split_once(": ") {
             function = name;
         }
-        if function.contains("detsim_executor::slot::") {
+        if function.contains("detsim_executor::slot::Body>::poll") {
             break; // below this frame there is only the run loop
         }
     }

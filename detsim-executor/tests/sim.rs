@@ -247,6 +247,7 @@ fn a_stuck_task_is_a_deadlock_at_once() {
     assert!(text.contains("task 1 \"parent\""), "{text}");
     assert!(text.contains("still running: task 0 \"child\""), "{text}");
     assert!(text.contains("waits for something that is not of the simulation"), "{text}");
+    assert!(text.contains("stack: sim::a_stuck_task_is_a_deadlock_at_once at"), "{text}");
 }
 
 #[test]
