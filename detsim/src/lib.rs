@@ -55,6 +55,7 @@ pub use detsim_executor::{
 };
 pub use detsim_fs::{FaultEvent, FaultProfile, FaultStats, FaultyStorage, SECTOR_BYTES};
 pub use detsim_macros::{main, test};
+pub use detsim_net::{LinkSettings, NetStats, Network, NodeSet, Order, Partition};
 
 #[doc(hidden)]
 pub mod __private {

@@ -74,16 +74,23 @@ fn drive(
         message
     });
     let so_far = measures(&sim, options);
-    let failure = sim.failure();
+    let (failure, escapes) = (sim.failure(), escapes(&sim));
     let torn_down = catch_unwind(AssertUnwindSafe(|| sim.finish()));
-    let verdict = match (ended, torn_down) {
-        (Err(message), _) => Verdict::Fail(explained(failure, panicked(message))),
-        (Ok(Err(error)), _) => Verdict::Fail(explained(failure, returned(error))),
-        (Ok(Ok(())), Err(payload)) => Verdict::Fail(panicked(hook::message_of(&*payload))),
-        (Ok(Ok(())), Ok(Err(failure))) => Verdict::Fail(of_kernel(&failure)),
-        (Ok(Ok(())), Ok(Ok(()))) => Verdict::Pass,
+    let failed = match (ended, torn_down) {
+        (Err(message), _) => explained(failure, panicked(message)),
+        (Ok(Err(error)), _) => explained(failure, returned(error)),
+        (Ok(Ok(())), Err(payload)) => panicked(hook::message_of(&*payload)),
+        (Ok(Ok(())), Ok(Err(failure))) => of_kernel(&failure),
+        (Ok(Ok(())), Ok(Ok(()))) => return so_far,
     };
-    RunOutcome { verdict, ..so_far }
+    let failed = Failed { report: failed.report + &escapes, ..failed };
+    RunOutcome { verdict: Verdict::Fail(failed), ..so_far }
+}
+
+/// What the seed does not determine, for the report of a failure that may not repeat.
+fn escapes(sim: &Sim) -> String {
+    let escapes = if sim.is_alive() { sim.take_escapes() } else { Vec::new() };
+    escapes.iter().map(|escape| format!("\nnot determined by the seed: {escape}")).collect()
 }
 
 /// What the attribute and the environment say, as the kernel takes it.
@@ -198,4 +205,60 @@ pub(crate) fn progress(
     });
     let name_bytes = name_bytes_max - room.len();
     crate::worker::progress::Progress { steps, name_bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_runs_the_seed_it_names_and_returns_what_it_returns() {
+        let spec = Spec::new("crate::main", file!(), line!()).seed(3).max_steps(10);
+        let seen = main(spec, |sim| {
+            drop(sim.spawn("task", async {}));
+            (sim.seed(), sim.run().map(|report| report.completed))
+        });
+        assert_eq!(seen, (3, Ok(1)));
+    }
+
+    fn outcome(seed: u64, mut run: impl FnMut(&mut Sim) -> Result<(), String>) -> RunOutcome {
+        hook::chain();
+        let spec = Spec::new("crate::test", file!(), line!());
+        drive(&spec, seed, &RunOptions { record: true, strategy: None }, &mut run)
+    }
+
+    #[test]
+    fn an_outcome_measures_the_run() {
+        let step = |sim: &mut Sim| {
+            drop(sim.spawn("task", async {}));
+            sim.run().map(drop).map_err(|failure| failure.to_string())
+        };
+        let measured = outcome(1, step);
+        assert_eq!(measured.verdict, Verdict::Pass);
+        assert!(measured.hash != 0 && measured.steps == 1 && measured.events > 0, "{measured:?}");
+        assert_eq!(measured, outcome(1, step));
+    }
+
+    #[test]
+    fn a_run_that_panics_keeps_its_hash() {
+        let passed = outcome(1, |sim| sim.run().map(drop).map_err(|_| String::new()));
+        let failed = outcome(1, |sim| {
+            sim.run().unwrap();
+            panic!("after the run");
+        });
+        assert_eq!(failed.hash, passed.hash);
+        assert!(matches!(failed.verdict, Verdict::Fail(Failed { kind: Kind::Panic, .. })));
+    }
+
+    #[test]
+    fn settings_reach_the_kernel() {
+        let spec = |spec: Spec| sim_config(&spec, &RunOptions::default());
+        let base = || Spec::new("crate::test", file!(), line!());
+        assert_eq!(spec(base()).preempt, Preempt::Ops);
+        assert_eq!(spec(base().preempt("await")).preempt, Preempt::Await);
+        assert_eq!(spec(base().flavor("current_thread")).preempt, Preempt::Await);
+        assert_eq!(spec(base().flavor("current_thread").preempt("ops")).preempt, Preempt::Ops);
+        assert_eq!(spec(base().max_steps(7)).limits.steps, 7);
+        assert_eq!(spec(base().strategy("fifo")).strategy, detsim_executor::Strategy::Fifo);
+    }
 }

@@ -59,6 +59,15 @@ fn a_panic_in_a_task_names_task_and_line() {
 }
 
 #[test]
+fn async_functions_deadlock_and_return_errors() {
+    let said = scenario("an_async_function", &[]);
+    said.failed()
+        .has("detsim: seed 2 of scenarios::an_async_function failed: deadlock\n")
+        .has("Error: \"three\"")
+        .has("4/6 seeds passed; failing seeds: [2, 3]\n");
+}
+
+#[test]
 fn a_test_that_expects_a_failure_fails_for_its_own_reason() {
     let said = scenario("fails_for_its_own_reason", &[]);
     said.failed().has("failed: panic\n").has("seeds differ").has("DEADLOCK");

@@ -5,6 +5,7 @@
 use std::future::pending;
 use std::time::Duration;
 
+use detsim::__private::{Spec, run_async, scenario};
 use detsim::{Failure, Sim, SimTime, context, sleep_until, yield_now};
 
 #[detsim::test(seeds = 30)]
@@ -75,8 +76,21 @@ fn never_ends(sim: &mut Sim) -> Result<(), Failure> {
 
 #[test]
 #[ignore = "run by the tests beside it"]
+fn an_async_function() {
+    let path = concat!(module_path!(), "::an_async_function");
+    run_async(Spec::new(path, file!(), line!()).seeds(6), || async {
+        let seed = context::sim().map(|sim| sim.seed());
+        match seed {
+            Some(2) => pending().await,
+            Some(3) => Err("three".to_owned()),
+            _ => Ok(()),
+        }
+    });
+}
+
+#[test]
+#[ignore = "run by the tests beside it"]
 fn spins_in_one_poll() {
-    use detsim::__private::{Spec, scenario};
     let path = concat!(module_path!(), "::spins_in_one_poll");
     let spec = Spec::new(path, file!(), line!()).seeds(3).stuck_after(Duration::from_millis(300));
     scenario(spec, |sim| {
