@@ -1,0 +1,32 @@
+//! What the attributes expand to, simulated.
+//!
+//! Owns: a program's `async fn main` as the first task of a simulation. Does not own: tests and sweeps,
+//! seeds and settings, which are the facade's.
+
+#[path = "scoped.rs"]
+mod scoped;
+
+pub use detsim::__private::{Spec, TestOutput};
+
+use std::future::Future;
+
+/// Runs a test: a sweep over its seeds.
+///
+/// # Panics
+/// Where a seed fails.
+pub fn test<F>(spec: Spec, make: impl Fn() -> F + Sync + 'static)
+where
+    F: Future<Output: TestOutput> + 'static,
+{
+    detsim::__private::run_async(spec.cfg_detsim(true), make);
+}
+
+/// Runs a program, once. What it spawned and did not wait for ends with it, as with a runtime.
+///
+/// # Panics
+/// Where the run fails: with the report.
+#[track_caller]
+pub fn main<F: Future>(spec: Spec, make: impl FnOnce() -> F) -> F::Output {
+    let ended = detsim::__private::main(spec, |sim| scoped::block_on(sim, make()));
+    ended.unwrap_or_else(|failure| panic!("{failure}"))
+}

@@ -1,0 +1,419 @@
+//! Permits: what locks and semaphores are made of.
+//!
+//! Mirrors tokio's module of that name. Owns: [`Semaphore`], [`Acquire`] and [`Permit`], none of them
+//! generic, so that they are compiled once. Does not own: values ([`super::value`]).
+//!
+//! Invariants: first come, first served: permits go to the one that waits longest until it has all it
+//! asked for, so while somebody waits none is free; a wait that is given up passes on what it was
+//! given; who holds permits is known exactly, from the moment they are granted.
+
+use crate::sync::errors;
+use crate::sync::holders::{Holders, Key};
+use crate::sync::queue::{Queue, Ticket};
+use detsim_executor::{
+    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, storable,
+};
+use std::future::Future;
+use std::mem::ManuallyDrop;
+use std::panic::Location;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use tokio::sync::{AcquireError, TryAcquireError};
+
+/// The most permits there can be.
+pub(crate) const PERMITS_MAX: usize = tokio::sync::Semaphore::MAX_PERMITS;
+
+/// Permits, and who waits for them.
+#[derive(Debug)]
+pub(crate) struct Semaphore {
+    state: Bound<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    object: Object,
+    free: usize,
+    closed: bool,
+    queue: Queue<Wanted>,
+    holders: Holders,
+}
+
+/// What somebody waits for.
+#[derive(Debug)]
+struct Wanted {
+    task: TaskTag,
+    site: &'static Location<'static>,
+    count: u32,
+    missing: u32,
+    /// Set when nothing is missing any more.
+    key: Key,
+}
+
+impl State {
+    const fn new(kind: ResourceKind, free: usize, site: &'static Location<'static>) -> Self {
+        let object = Object::new(kind, site);
+        Self { object, free, closed: false, queue: Queue::new(), holders: Holders::new() }
+    }
+
+    /// The operations by which permits are taken and given back.
+    #[inline]
+    fn operations(&self) -> (OpKind, OpKind) {
+        match self.object.kind() {
+            ResourceKind::Semaphore => (OpKind::Acquire, OpKind::Release),
+            _ => (OpKind::Lock, OpKind::Unlock),
+        }
+    }
+
+    /// Takes free permits for the task that runs; `None` where there are not enough.
+    #[inline]
+    fn take(
+        &mut self,
+        kernel: Option<&mut Kernel>,
+        count: u32,
+        site: &'static Location<'static>,
+    ) -> Option<Key> {
+        self.free = self.free.checked_sub(count as usize)?;
+        let (operation, _) = self.operations();
+        let task = operate(kernel, &mut self.object, operation);
+        Some(self.holders.add(Party { task, role: Role::Holds, site, count }))
+    }
+}
+
+/// Records an operation of the task that runs, and names the task.
+#[inline]
+pub(super) fn operate(
+    kernel: Option<&mut Kernel>,
+    object: &mut Object,
+    operation: OpKind,
+) -> TaskTag {
+    kernel.map_or(TaskTag::NOBODY, |kernel| {
+        kernel.operate(object, operation);
+        kernel.current_tag()
+    })
+}
+
+impl Semaphore {
+    #[track_caller]
+    pub(crate) fn new(kind: ResourceKind, permits: usize) -> Self {
+        check(permits);
+        Self { state: Bound::new(State::new(kind, permits, Location::caller())) }
+    }
+
+    #[track_caller]
+    pub(crate) const fn const_new(kind: ResourceKind, permits: usize) -> Self {
+        assert!(permits <= PERMITS_MAX, "a semaphore may not have more than MAX_PERMITS permits");
+        Self { state: Bound::unbound(State::new(kind, permits, Location::caller())) }
+    }
+
+    /// Waits for `count` permits.
+    #[inline]
+    pub(crate) fn acquire(&self, count: u32, site: &'static Location<'static>) -> Acquire<'_> {
+        Acquire { semaphore: self, count, asked: false, ticket: None, site }
+    }
+
+    /// Takes `count` permits, if that many are free.
+    pub(crate) fn try_acquire(
+        &self,
+        count: u32,
+        site: &'static Location<'static>,
+    ) -> Result<Permit<'_>, TryAcquireError> {
+        let mut section = self.state.enter();
+        let (state, mut kernel) = section.both();
+        if state.closed {
+            return Err(TryAcquireError::Closed);
+        }
+        match state.take(kernel.as_deref_mut(), count, site) {
+            Some(key) => Ok(Permit { semaphore: self, key, count }),
+            None => {
+                operate(kernel, &mut state.object, OpKind::Read);
+                Err(TryAcquireError::NoPermits)
+            }
+        }
+    }
+
+    pub(crate) fn available(&self) -> usize {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.object, OpKind::Read);
+        state.free
+    }
+
+    /// Adds permits that nobody held.
+    #[track_caller]
+    pub(crate) fn add(&self, count: usize) {
+        let mut section = self.state.enter();
+        let free = section.free;
+        if free.checked_add(count).is_none_or(|sum| sum > PERMITS_MAX) {
+            drop(section);
+            panic!("number of added permits ({count}) would overflow MAX_PERMITS ({PERMITS_MAX})");
+        }
+        let (state, kernel) = section.both();
+        let (_, operation) = state.operations();
+        operate(kernel, &mut state.object, operation);
+        hand_out(section, count);
+    }
+
+    /// Takes away free permits, as many as there are, at most `count`.
+    pub(crate) fn forget(&self, count: usize) -> usize {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        let (operation, _) = state.operations();
+        operate(kernel, &mut state.object, operation);
+        let forgotten = state.free.min(count);
+        state.free -= forgotten;
+        forgotten
+    }
+
+    /// From now on nobody gets permits; whoever waits is told.
+    pub(crate) fn close(&self) {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.object, OpKind::Close);
+        state.closed = true;
+        loop {
+            let (state, kernel) = section.both();
+            let Some(waker) = state.queue.grant_first(kernel) else { break };
+            section.wake(waker);
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.object, OpKind::Read);
+        state.closed
+    }
+
+    /// Gives permits back.
+    pub(super) fn release(&self, key: Key, count: u32) {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        let (_, operation) = state.operations();
+        operate(kernel, &mut state.object, operation);
+        state.holders.remove(key);
+        if state.queue.is_empty() {
+            state.free += count as usize;
+            return;
+        }
+        hand_out(section, count as usize);
+    }
+
+    /// The permits of this holder are gone for good.
+    pub(super) fn abandon(&self, key: Key) {
+        let mut section = self.state.enter();
+        section.holders.remove(key);
+        let (state, kernel) = section.both();
+        Block::held_by(kernel, &state.object, state.holders.parties());
+    }
+
+    /// Moves `count` permits from one holder to another, a new one where `to` is nobody.
+    pub(super) fn shift(&self, from: &mut Key, to: &mut Key, count: u32) {
+        let mut section = self.state.enter();
+        let holders = &mut section.holders;
+        let Some(party) = holders.party_mut(from) else { return };
+        party.count -= count;
+        let (moved, left) = (Party { count, ..*party }, party.count);
+        match holders.party_mut(to) {
+            Some(party) => party.count += count,
+            None => *to = holders.add(moved),
+        }
+        if left == 0 {
+            holders.remove(std::mem::replace(from, Key::NOBODY));
+        }
+    }
+}
+
+#[track_caller]
+fn check(permits: usize) {
+    assert!(
+        permits <= PERMITS_MAX,
+        "a semaphore may not have more than MAX_PERMITS permits ({PERMITS_MAX})"
+    );
+}
+
+/// Gives permits to those that wait, the longest first; what is left is free.
+fn hand_out(mut section: In<'_, State>, count: usize) {
+    let mut left = count;
+    while let (state, kernel) = section.both()
+        && let Some(wanted) = state.queue.first_mut()
+        && left > 0
+    {
+        let given = u32::try_from(left).unwrap_or(u32::MAX).min(wanted.missing);
+        wanted.missing -= given;
+        left -= given as usize;
+        if wanted.missing > 0 {
+            break;
+        }
+        let Wanted { task, site, count, .. } = *wanted;
+        wanted.key = state.holders.add(Party { task, role: Role::Holds, site, count });
+        if let Some(waker) = state.queue.grant_first(kernel) {
+            section.wake(waker);
+        }
+    }
+    let (state, kernel) = section.both();
+    state.free += left;
+    Block::held_by(kernel, &state.object, state.holders.parties());
+}
+
+/// Permits that go back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Permit<'a> {
+    semaphore: &'a Semaphore,
+    key: Key,
+    count: u32,
+}
+
+impl<'a> Permit<'a> {
+    /// The permits without the way back.
+    #[inline]
+    pub(crate) fn into_parts(self) -> (&'a Semaphore, Key, u32) {
+        let mut this = ManuallyDrop::new(self);
+        let key = std::mem::replace(&mut this.key, Key::NOBODY);
+        (this.semaphore, key, this.count)
+    }
+
+    pub(crate) fn semaphore(&self) -> &'a Semaphore {
+        self.semaphore
+    }
+}
+
+impl Drop for Permit<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        let key = std::mem::replace(&mut self.key, Key::NOBODY);
+        self.semaphore.release(key, self.count);
+    }
+}
+
+/// A wait for permits.
+#[derive(Debug)]
+pub(crate) struct Acquire<'a> {
+    semaphore: &'a Semaphore,
+    count: u32,
+    asked: bool,
+    ticket: Option<Ticket>,
+    site: &'static Location<'static>,
+}
+
+impl<'a> Acquire<'a> {
+    /// Looks whether the wait is over, or waits on.
+    fn poll_queued(
+        &mut self,
+        section: &mut In<'_, State>,
+        cx: &Context<'_>,
+        foreign: &mut Option<Waker>,
+    ) -> Option<Poll<Result<Key, Closed>>> {
+        let ticket = self.ticket.take()?;
+        let (state, mut kernel) = section.both();
+        if !state.queue.is_granted(&ticket) {
+            let Some(waker) = storable(cx, foreign) else {
+                self.ticket = Some(ticket);
+                return None;
+            };
+            let old = state.queue.renew(kernel, &ticket, waker);
+            self.ticket = Some(ticket);
+            section.dispose(old);
+            return Some(Poll::Pending);
+        }
+        if state.closed {
+            // Dropping this gives back what was granted before the end.
+            self.ticket = Some(ticket);
+            return Some(Poll::Ready(Err(Closed)));
+        }
+        let left = state.queue.leave(ticket);
+        let (waker, wanted) = left.end(kernel.as_deref_mut(), &mut state.object);
+        let (operation, _) = state.operations();
+        operate(kernel, &mut state.object, operation);
+        section.dispose(Some(waker));
+        Some(Poll::Ready(Ok(wanted.key)))
+    }
+
+    /// Takes the permits, or begins to wait.
+    fn poll_first(
+        &mut self,
+        section: &mut In<'_, State>,
+        cx: &Context<'_>,
+        foreign: &mut Option<Waker>,
+    ) -> Option<Poll<Result<Key, Closed>>> {
+        let (state, mut kernel) = section.both();
+        let (operation, _) = state.operations();
+        if let Some(kernel) = kernel.as_deref_mut()
+            && kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker())
+        {
+            return Some(Poll::Pending);
+        }
+        if state.closed {
+            operate(kernel, &mut state.object, OpKind::Read);
+            return Some(Poll::Ready(Err(Closed)));
+        }
+        if let Some(key) = state.take(kernel.as_deref_mut(), self.count, self.site) {
+            return Some(Poll::Ready(Ok(key)));
+        }
+        let waker = storable(cx, foreign)?;
+        let task = operate(kernel.as_deref_mut(), &mut state.object, operation);
+        let site = self.site;
+        let parties = state.holders.parties();
+        let waiter = Block::wait(kernel, &mut state.object, operation, site, parties, waker);
+        // What is free is not enough: it is the beginning of what this one waits for.
+        let missing = self.count - std::mem::take(&mut state.free) as u32;
+        let wanted = Wanted { task, site, count: self.count, missing, key: Key::NOBODY };
+        self.ticket = Some(state.queue.push(waiter, wanted));
+        Some(Poll::Pending)
+    }
+
+    fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
+        let mut foreign = None;
+        loop {
+            let mut section = self.semaphore.state.enter();
+            let polled = match self.ticket {
+                None => self.poll_first(&mut section, cx, &mut foreign),
+                Some(_) => self.poll_queued(&mut section, cx, &mut foreign),
+            };
+            match polled {
+                Some(polled) => return polled,
+                None => drop(section),
+            }
+            foreign = Some(cx.waker().clone());
+        }
+    }
+
+    /// Gives up a wait: what was given already goes on to the next.
+    #[cold]
+    fn cancel(&mut self, ticket: Ticket) {
+        let mut section = self.semaphore.state.enter();
+        let (state, mut kernel) = section.both();
+        let (_, operation) = state.operations();
+        operate(kernel.as_deref_mut(), &mut state.object, operation);
+        let left = state.queue.leave(ticket);
+        let (waker, wanted) = left.end(kernel, &mut state.object);
+        state.holders.remove(wanted.key);
+        section.dispose(Some(waker));
+        hand_out(section, (wanted.count - wanted.missing) as usize);
+    }
+}
+
+/// The semaphore was closed.
+#[derive(Debug)]
+struct Closed;
+
+impl<'a> Future for Acquire<'a> {
+    type Output = Result<Permit<'a>, AcquireError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let polled = self.poll_key(cx);
+        let (semaphore, count) = (self.semaphore, self.count);
+        polled.map(|key| match key {
+            Ok(key) => Ok(Permit { semaphore, key, count }),
+            Err(Closed) => Err(errors::acquire()),
+        })
+    }
+}
+
+impl Drop for Acquire<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.cancel(ticket);
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The two ends of a channel, with the type of its messages.
+//!
+//! Owns: [`Tx`] and [`Rx`], what bounded and unbounded channels have in common. Does not own: what a
+//! channel does ([`super::chan`]). Invariant: messages that nobody received are dropped with the
+//! receiver, outside of any section.
+
+use super::chan::{Chan, Looks, Receiving, Refused, Sending, Wait};
+use crate::sync::ring::{Items, Slot, ring};
+use std::future::Future;
+use std::marker::PhantomPinned;
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A channel of `capacity` places.
+#[track_caller]
+pub(super) fn channel<T>(capacity: usize) -> (Tx<T>, Rx<T>) {
+    let (ring, items) = ring::<T>();
+    let chan = Arc::new(Chan::new(ring, capacity));
+    (Tx { chan: Arc::clone(&chan), items: items.clone() }, Rx { chan, items })
+}
+
+/// A sender.
+pub(super) struct Tx<T> {
+    chan: Arc<Chan>,
+    items: Items<T>,
+}
+
+/// A sender that does not keep the channel open.
+pub(super) struct WeakTx<T> {
+    chan: Arc<Chan>,
+    items: Items<T>,
+}
+
+/// The receiver.
+pub(super) struct Rx<T> {
+    chan: Arc<Chan>,
+    items: Items<T>,
+}
+
+impl<T> Tx<T> {
+    #[inline]
+    pub(super) fn chan(&self) -> &Chan {
+        &self.chan
+    }
+
+    #[inline]
+    pub(super) fn send(&self, message: T, site: &'static Location<'static>) -> Send<'_, T> {
+        let sending = Sending::new(&self.chan, 1, site);
+        let slot = Slot::full(message);
+        Send { sending, items: &self.items, slot, _pinned: PhantomPinned }
+    }
+
+    /// Sends at once, or gives the message back.
+    #[inline]
+    pub(super) fn try_send(
+        &self,
+        message: T,
+        site: &'static Location<'static>,
+    ) -> Result<(), (Refused, T)> {
+        let mut slot = Slot::full(message);
+        let sent = self.chan.try_send(&mut self.items.seen(&mut slot), site);
+        sent.map_err(|refused| (refused, unsent(&mut slot)))
+    }
+
+    /// Sends in a place that was promised.
+    pub(super) fn send_promised(&self, message: T, site: &'static Location<'static>) {
+        let mut slot = Slot::full(message);
+        self.chan.send_promised(&mut self.items.seen(&mut slot), site);
+    }
+
+    pub(super) fn downgrade(&self) -> WeakTx<T> {
+        self.chan.add_weak();
+        WeakTx { chan: Arc::clone(&self.chan), items: self.items.clone() }
+    }
+
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.chan, &other.chan)
+    }
+}
+
+fn unsent<T>(slot: &mut Slot<T>) -> T {
+    slot.take().expect("invariant: a message that was not sent is still in its slot")
+}
+
+impl<T> Clone for Tx<T> {
+    fn clone(&self) -> Self {
+        self.chan.add_sender();
+        Self { chan: Arc::clone(&self.chan), items: self.items.clone() }
+    }
+}
+
+impl<T> Drop for Tx<T> {
+    fn drop(&mut self) {
+        self.chan.leave_sender();
+    }
+}
+
+impl<T> WeakTx<T> {
+    pub(super) fn upgrade(&self) -> Option<Tx<T>> {
+        let upgraded = self.chan.upgrade();
+        upgraded.then(|| Tx { chan: Arc::clone(&self.chan), items: self.items.clone() })
+    }
+
+    pub(super) fn looks(&self) -> Looks {
+        self.chan.looks()
+    }
+}
+
+impl<T> Clone for WeakTx<T> {
+    fn clone(&self) -> Self {
+        self.chan.add_weak();
+        Self { chan: Arc::clone(&self.chan), items: self.items.clone() }
+    }
+}
+
+impl<T> Drop for WeakTx<T> {
+    fn drop(&mut self) {
+        self.chan.leave_weak();
+    }
+}
+
+impl<T> Rx<T> {
+    pub(super) fn chan(&self) -> &Chan {
+        &self.chan
+    }
+
+    #[inline]
+    pub(super) fn recv(&mut self, site: &'static Location<'static>) -> Recv<'_, T> {
+        let receiving = Receiving::new(&self.chan, site);
+        Recv { receiving, items: &self.items, _pinned: PhantomPinned }
+    }
+
+    pub(super) fn try_recv(&mut self, site: &'static Location<'static>) -> Result<T, Refused> {
+        let mut slot = Slot::empty();
+        self.chan.try_recv(&mut self.items.seen(&mut slot), site)?;
+        Ok(received(&mut slot))
+    }
+
+    pub(super) fn poll_recv(
+        &mut self,
+        cx: &Context<'_>,
+        site: &'static Location<'static>,
+    ) -> Poll<Option<T>> {
+        let mut slot = Slot::empty();
+        let seen = &mut self.items.seen(&mut slot);
+        let polled = self.chan.poll_recv(cx, seen, &mut Wait::new(site));
+        polled.map(|there| there.then(|| received(&mut slot)))
+    }
+
+    /// Waits for a first message and takes what there is, at most `limit`; how many.
+    pub(super) fn poll_recv_many(
+        &mut self,
+        cx: &Context<'_>,
+        buffer: &mut Vec<T>,
+        limit: usize,
+        site: &'static Location<'static>,
+    ) -> Poll<usize> {
+        if limit == 0 {
+            return Poll::Ready(0);
+        }
+        let Some(first) = std::task::ready!(self.poll_recv(cx, site)) else {
+            return Poll::Ready(0);
+        };
+        buffer.push(first);
+        Poll::Ready(1 + self.take_more(buffer, limit - 1, site))
+    }
+
+    /// Waits for a first message and takes what there is, at most `limit`; how many.
+    pub(super) async fn recv_many(
+        &mut self,
+        buffer: &mut Vec<T>,
+        limit: usize,
+        site: &'static Location<'static>,
+    ) -> usize {
+        if limit == 0 {
+            return 0;
+        }
+        let Some(first) = self.recv(site).await else { return 0 };
+        buffer.push(first);
+        1 + self.take_more(buffer, limit - 1, site)
+    }
+
+    fn take_more(
+        &mut self,
+        buffer: &mut Vec<T>,
+        limit: usize,
+        site: &'static Location<'static>,
+    ) -> usize {
+        let before = buffer.len();
+        buffer.extend((0..limit).map_while(|_| self.try_recv(site).ok()));
+        buffer.len() - before
+    }
+}
+
+fn received<T>(slot: &mut Slot<T>) -> T {
+    slot.take().expect("invariant: a message that was received is in its slot")
+}
+
+impl<T> Drop for Rx<T> {
+    fn drop(&mut self) {
+        self.chan.leave_receiver();
+        Rest(self).drop_all();
+    }
+}
+
+/// The messages that nobody received. Where the destructor of one panics, the others follow it.
+struct Rest<'a, T>(&'a Rx<T>);
+
+impl<T> Rest<'_, T> {
+    fn drop_all(&self) {
+        let mut slot = Slot::empty();
+        while self.0.chan.drain(&mut self.0.items.seen(&mut slot)) {
+            drop(slot.take());
+        }
+    }
+}
+
+impl<T> Drop for Rest<'_, T> {
+    fn drop(&mut self) {
+        self.drop_all();
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A message on its way. As in tokio not `Unpin`.
+    pub(super) struct Send<'a, T> {
+        sending: Sending<'a>,
+        items: &'a Items<T>,
+        slot: Slot<T>,
+        #[pin]
+        _pinned: PhantomPinned,
+    }
+}
+
+impl<T> Future for Send<'_, T> {
+    /// The message again, where the channel is closed.
+    type Output = Result<(), T>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let sent = this.sending.poll_send(cx, &mut this.items.seen(this.slot));
+        sent.map(|sent| if sent { Ok(()) } else { Err(unsent(this.slot)) })
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A wait for a message. As in tokio not `Unpin`.
+    pub(super) struct Recv<'a, T> {
+        receiving: Receiving<'a>,
+        items: &'a Items<T>,
+        #[pin]
+        _pinned: PhantomPinned,
+    }
+}
+
+impl<T> Future for Recv<'_, T> {
+    type Output = Option<T>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let mut slot = Slot::empty();
+        match this.receiving.poll(cx, &mut this.items.seen(&mut slot)) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(_) => Poll::Ready(slot.take()),
+        }
+    }
+}

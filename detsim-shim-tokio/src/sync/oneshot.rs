@@ -1,0 +1,356 @@
+//! Channels for one value.
+//!
+//! Mirrors tokio's. Owns: [`Sender`] and [`Receiver`]. Invariants: a value is moved in and out in a
+//! section, and dropped outside of it; each end waits in the graph while its future is pending.
+
+use crate::sync::batch_semaphore::operate;
+use crate::sync::errors;
+use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Waiter, storable};
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+pub use tokio::sync::oneshot::error;
+
+use error::{RecvError, TryRecvError};
+
+/// A channel for one value.
+///
+/// # Examples
+/// ```
+/// use detsim_shim_tokio::sync::oneshot;
+/// let (sender, receiver) = oneshot::channel();
+/// sender.send(3).unwrap();
+/// let sim = detsim_executor::Sim::new(7);
+/// assert_eq!(sim.block_on(receiver).unwrap(), Ok(3));
+/// ```
+#[track_caller]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    let site = Location::caller();
+    let core = Core {
+        object: Object::new(ResourceKind::Oneshot, site),
+        sent: false,
+        sender_gone: false,
+        closed: false,
+        receiver: None,
+        sender: None,
+    };
+    let chan = Arc::new(Chan { state: Bound::new(State { core, value: None }) });
+    let sender = Sender { chan: Some(Arc::clone(&chan)), asked: false };
+    (sender, Receiver { chan: Some(chan), asked: false, site })
+}
+
+/// Sends the value, once.
+pub struct Sender<T> {
+    /// `None` once it has sent.
+    chan: Option<Arc<Chan<T>>>,
+    asked: bool,
+}
+
+/// Waits for the value: a future of it.
+///
+/// Its output is [`RecvError`] where the sender was dropped.
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct Receiver<T> {
+    /// `None` once it has given its output.
+    chan: Option<Arc<Chan<T>>>,
+    asked: bool,
+    site: &'static Location<'static>,
+}
+
+struct Chan<T> {
+    state: Bound<State<T>>,
+}
+
+struct State<T> {
+    core: Core,
+    value: Option<T>,
+}
+
+/// What does not depend on the value's type.
+#[derive(Debug)]
+struct Core {
+    object: Object,
+    sent: bool,
+    sender_gone: bool,
+    /// The receiver takes no value any more.
+    closed: bool,
+    receiver: Option<Waiter>,
+    sender: Option<Waiter>,
+}
+
+/// Which end waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Sender,
+    Receiver,
+}
+
+impl Core {
+    fn waiter(&mut self, end: End) -> &mut Option<Waiter> {
+        match end {
+            End::Sender => &mut self.sender,
+            End::Receiver => &mut self.receiver,
+        }
+    }
+
+    /// Ends the wait of an end: its waker.
+    fn end(&mut self, kernel: Option<&mut Kernel>, end: End) -> Option<Waker> {
+        let waiter = self.waiter(end).take()?;
+        Some(Block::wake(kernel, &mut self.object, waiter))
+    }
+
+    /// Queues an end, or keeps another waker for it: the old one, for disposal.
+    fn wait(
+        &mut self,
+        mut kernel: Option<&mut Kernel>,
+        end: End,
+        site: &'static Location<'static>,
+        waker: Waker,
+    ) -> Option<Waker> {
+        if let Some(waiter) = self.waiter(end) {
+            return Some(Block::renew(kernel, waiter, waker));
+        }
+        operate(kernel.as_deref_mut(), &mut self.object, OpKind::Read);
+        let operation = if end == End::Sender { OpKind::Close } else { OpKind::Recv };
+        let waiter = Block::wait(kernel, &mut self.object, operation, site, &[], waker);
+        *self.waiter(end) = Some(waiter);
+        None
+    }
+
+    /// Whether the task that runs is stopped before it waits.
+    fn stops(
+        &mut self,
+        kernel: Option<&mut Kernel>,
+        operation: OpKind,
+        asked: &mut bool,
+        waker: &Waker,
+    ) -> bool {
+        kernel.is_some_and(|kernel| kernel.stops_before(&mut self.object, operation, asked, waker))
+    }
+}
+
+impl<T> Chan<T> {
+    /// Ends the wait of an end and wakes it.
+    fn wake(section: &mut In<'_, State<T>>, end: End) {
+        let (state, kernel) = section.both();
+        if let Some(waker) = state.core.end(kernel, end) {
+            section.wake(waker);
+        }
+    }
+
+    /// Ends the wait of an end that no longer waits.
+    fn unqueue(section: &mut In<'_, State<T>>, end: End) {
+        let (state, kernel) = section.both();
+        let waker = state.core.end(kernel, end);
+        section.dispose(waker);
+    }
+
+    /// The receiver takes no value any more.
+    fn close(&self) {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.core.object, OpKind::Close);
+        state.core.closed = true;
+        Self::wake(&mut section, End::Sender);
+    }
+}
+
+impl<T> Sender<T> {
+    fn chan(&self) -> &Chan<T> {
+        self.chan.as_ref().expect("invariant: a sender that can be used has not sent")
+    }
+
+    /// Sends.
+    ///
+    /// # Errors
+    /// The value again, where the receiver is gone or closed.
+    pub fn send(mut self, value: T) -> Result<(), T> {
+        let chan = self.chan.take().expect("invariant: a sender that can be used has not sent");
+        let mut section = chan.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.core.object, OpKind::Send);
+        state.core.sender_gone = true;
+        if state.core.closed {
+            return Err(value);
+        }
+        state.core.sent = true;
+        // There was none, so nothing is dropped here.
+        state.value = Some(value);
+        Chan::wake(&mut section, End::Receiver);
+        Chan::unqueue(&mut section, End::Sender);
+        Ok(())
+    }
+
+    /// Waits until the receiver is gone or closed.
+    #[track_caller]
+    pub fn closed(&mut self) -> impl Future<Output = ()> {
+        let site = Location::caller();
+        async move { poll_fn(|cx| self.poll_closed_at(cx, site)).await }
+    }
+
+    /// Whether the receiver is gone or closed.
+    pub fn is_closed(&self) -> bool {
+        let mut section = self.chan().state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.core.object, OpKind::Read);
+        state.core.closed
+    }
+
+    /// Polls for the receiver's being gone or closed.
+    #[track_caller]
+    pub fn poll_closed(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_closed_at(cx, Location::caller())
+    }
+
+    fn poll_closed_at(&mut self, cx: &Context<'_>, site: &'static Location<'static>) -> Poll<()> {
+        let mut foreign = None;
+        let mut asked = self.asked;
+        let polled = loop {
+            let mut section = self.chan().state.enter();
+            let (state, mut kernel) = section.both();
+            let core = &mut state.core;
+            if core.stops(kernel.as_deref_mut(), OpKind::Read, &mut asked, cx.waker()) {
+                break Poll::Pending;
+            }
+            if core.closed {
+                operate(kernel, &mut core.object, OpKind::Read);
+                asked = false;
+                break Poll::Ready(());
+            }
+            if let Some(waker) = storable(cx, &mut foreign) {
+                let old = core.wait(kernel, End::Sender, site, waker);
+                section.dispose(old);
+                break Poll::Pending;
+            }
+            drop(section);
+            foreign = Some(cx.waker().clone());
+        };
+        self.asked = asked;
+        polled
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        let Some(chan) = self.chan.take() else { return };
+        let mut section = chan.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.core.object, OpKind::Close);
+        state.core.sender_gone = true;
+        Chan::wake(&mut section, End::Receiver);
+        Chan::unqueue(&mut section, End::Sender);
+    }
+}
+
+impl<T> fmt::Debug for Sender<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sender").finish_non_exhaustive()
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Takes no value from now on; one that was sent before can still be received.
+    pub fn close(&mut self) {
+        if let Some(chan) = &self.chan {
+            chan.close();
+        }
+    }
+
+    /// Whether it has given its output.
+    pub fn is_terminated(&self) -> bool {
+        self.chan.is_none()
+    }
+
+    /// Whether no value is there.
+    pub fn is_empty(&self) -> bool {
+        let Some(chan) = &self.chan else { return true };
+        let mut section = chan.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.core.object, OpKind::Read);
+        state.value.is_none()
+    }
+
+    /// The value, if it is there.
+    ///
+    /// # Errors
+    /// Where it was not sent yet, or will not be.
+    pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
+        let chan = self.chan.as_ref().ok_or(TryRecvError::Closed)?;
+        let mut section = chan.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.core.object, OpKind::Recv);
+        let over = state.core.sender_gone || state.core.closed;
+        let value = state.value.take();
+        if value.is_none() && !over {
+            return Err(TryRecvError::Empty);
+        }
+        drop(section);
+        self.finish();
+        value.ok_or(TryRecvError::Closed)
+    }
+
+    /// It has given its output: it is no end of the channel any more.
+    fn finish(&mut self) {
+        let Some(chan) = self.chan.take() else { return };
+        let mut section = chan.state.enter();
+        section.core.closed = true;
+        Chan::wake(&mut section, End::Sender);
+        Chan::unqueue(&mut section, End::Receiver);
+    }
+
+    fn poll_value(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
+        let chan = self.chan.as_ref().expect("called after complete");
+        let mut foreign = None;
+        loop {
+            let mut section = chan.state.enter();
+            let (state, mut kernel) = section.both();
+            let core = &mut state.core;
+            if core.stops(kernel.as_deref_mut(), OpKind::Recv, &mut self.asked, cx.waker()) {
+                return Poll::Pending;
+            }
+            if core.sent || core.sender_gone || core.closed {
+                operate(kernel, &mut core.object, OpKind::Recv);
+                return Poll::Ready(state.value.take());
+            }
+            if let Some(waker) = storable(cx, &mut foreign) {
+                let old = core.wait(kernel, End::Receiver, self.site, waker);
+                section.dispose(old);
+                return Poll::Pending;
+            }
+            drop(section);
+            foreign = Some(cx.waker().clone());
+        }
+    }
+}
+
+impl<T> Future for Receiver<T> {
+    type Output = Result<T, RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let value = std::task::ready!(self.poll_value(cx));
+        self.finish();
+        Poll::Ready(value.ok_or_else(errors::oneshot))
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let Some(chan) = self.chan.take() else { return };
+        chan.close();
+        let mut section = chan.state.enter();
+        let value = section.value.take();
+        Chan::unqueue(&mut section, End::Receiver);
+        drop(section);
+        drop(value);
+    }
+}
+
+impl<T> fmt::Debug for Receiver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,166 @@
+//! Who waits, in what order.
+//!
+//! Owns: [`Queue`], a list of waits in which every operation takes the same short time, wherever in
+//! the list it happens. Does not own: what is waited for. Invariants: a place belongs to the future
+//! that holds its [`Ticket`] until that future takes it back; a place is in the list until it is
+//! granted, and keeps its record in the wait graph until it is taken back.
+
+use detsim_executor::{Block, Kernel, Object, Waiter};
+use std::task::Waker;
+
+/// No place.
+const NONE: u32 = u32::MAX;
+
+/// Waits in the order they came, each with something of the primitive's own.
+#[derive(Debug)]
+pub(crate) struct Queue<P> {
+    places: Vec<Place<P>>,
+    /// The first vacant place; the others follow by `next`.
+    vacant: u32,
+    first: u32,
+    last: u32,
+}
+
+#[derive(Debug)]
+struct Place<P> {
+    /// `None` where the place is vacant.
+    taken: Option<(Waiter, P)>,
+    granted: bool,
+    previous: u32,
+    next: u32,
+}
+
+/// Names a place in a queue, and belongs to the future that waits there.
+#[derive(Debug)]
+pub(crate) struct Ticket(u32);
+
+/// What a future takes back.
+#[derive(Debug)]
+pub(crate) struct Left<P> {
+    /// To be ended by [`Block::wake`] or [`Block::cancel`].
+    pub(crate) waiter: Waiter,
+    pub(crate) payload: P,
+}
+
+impl<P> Queue<P> {
+    pub(crate) const fn new() -> Self {
+        Self { places: Vec::new(), vacant: NONE, first: NONE, last: NONE }
+    }
+
+    /// Does nobody wait that has not been granted what it waits for?
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == NONE
+    }
+
+    /// Waits behind all others.
+    pub(crate) fn push(&mut self, waiter: Waiter, payload: P) -> Ticket {
+        let previous = self.last;
+        let place = Place { taken: Some((waiter, payload)), granted: false, previous, next: NONE };
+        let index = self.occupy(place);
+        match self.last {
+            NONE => self.first = index,
+            last => self.places[last as usize].next = index,
+        }
+        self.last = index;
+        Ticket(index)
+    }
+
+    fn occupy(&mut self, place: Place<P>) -> u32 {
+        match self.vacant {
+            NONE => {
+                self.places.push(place);
+                self.places.len() as u32 - 1
+            }
+            index => {
+                let old = std::mem::replace(&mut self.places[index as usize], place);
+                self.vacant = old.next;
+                index
+            }
+        }
+    }
+
+    /// What the first that waits has brought along.
+    pub(crate) fn first_mut(&mut self) -> Option<&mut P> {
+        let place = self.places.get_mut(self.first as usize)?;
+        place.taken.as_mut().map(|(_, payload)| payload)
+    }
+
+    /// What the last that waits has brought along.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut P> {
+        let place = self.places.get_mut(self.last as usize)?;
+        place.taken.as_mut().map(|(_, payload)| payload)
+    }
+
+    /// Grants the first that waits what it waits for: its waker.
+    pub(crate) fn grant_first(&mut self, kernel: Option<&mut Kernel>) -> Option<Waker> {
+        self.grant(self.first, kernel)
+    }
+
+    /// Grants the last that waits what it waits for: its waker.
+    pub(crate) fn grant_last(&mut self, kernel: Option<&mut Kernel>) -> Option<Waker> {
+        self.grant(self.last, kernel)
+    }
+
+    fn grant(&mut self, index: u32, kernel: Option<&mut Kernel>) -> Option<Waker> {
+        self.unlink(index)?;
+        let place = &mut self.places[index as usize];
+        place.granted = true;
+        place.taken.as_mut().map(|(waiter, _)| Block::grant(kernel, waiter))
+    }
+
+    fn unlink(&mut self, index: u32) -> Option<()> {
+        let Place { previous, next, .. } = *self.places.get(index as usize)?;
+        match previous {
+            NONE => self.first = next,
+            previous => self.places[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.last = previous,
+            next => self.places[next as usize].previous = previous,
+        }
+        Some(())
+    }
+
+    /// Whether the holder of the ticket was granted what it waits for.
+    #[inline]
+    pub(crate) fn is_granted(&self, ticket: &Ticket) -> bool {
+        self.places[ticket.0 as usize].granted
+    }
+
+    /// The holder of the ticket is polled again: the waker it had, for disposal.
+    pub(crate) fn renew(
+        &mut self,
+        kernel: Option<&mut Kernel>,
+        ticket: &Ticket,
+        waker: Waker,
+    ) -> Option<Waker> {
+        let (waiter, _) = self.places[ticket.0 as usize].taken.as_mut()?;
+        Some(Block::renew(kernel, waiter, waker))
+    }
+
+    /// Takes a place back, whether or not its wait was granted.
+    pub(crate) fn leave(&mut self, ticket: Ticket) -> Left<P> {
+        let index = ticket.0;
+        let place = &mut self.places[index as usize];
+        let granted = place.granted;
+        let (waiter, payload) =
+            place.taken.take().expect("invariant: a ticket names a taken place");
+        if !granted {
+            self.unlink(index);
+        }
+        self.places[index as usize].next = self.vacant;
+        self.vacant = index;
+        Left { waiter, payload }
+    }
+}
+
+impl<P> Left<P> {
+    /// Ends the wait in the graph: the waker for disposal, and what was brought along.
+    pub(crate) fn end(self, kernel: Option<&mut Kernel>, object: &mut Object) -> (Waker, P) {
+        (Block::cancel(kernel, object, self.waiter), self.payload)
+    }
+}
+
+#[cfg(test)]
+mod tests;

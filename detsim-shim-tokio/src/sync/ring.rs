@@ -1,0 +1,247 @@
+//! The queue of a channel, which does not know the type of what it holds.
+//!
+//! A ring of bytes of one layout, so that everything a channel does is compiled once, in this crate,
+//! however many types are sent. Owns: [`Ring`], the bytes; [`Items`], the type of a ring's items;
+//! [`Slot`], a place outside of the ring that an item is moved from or to. Does not own: who may send.
+//!
+//! Invariants: every ring has a brand that no other ring of the process has, and is made together with
+//! the one `Items<T>` of that brand, so what carries the brand of a ring holds or takes a `T`, and each
+//! place of the ring that is in use holds the bytes of a whole `T`. Items are moved, never dropped or
+//! touched otherwise: a ring that is dropped with items in it leaks them, whoever has the `Items` is
+//! to take them out before.
+#![expect(unsafe_code, reason = "items are moved as bytes, checked by the brand of their ring")]
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::{self, NonNull};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Items before a ring first grows.
+const ITEMS_FIRST: usize = 8;
+
+/// A number that tells a ring from all others. Only ever compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Brand(u64);
+
+impl Brand {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Relaxed))
+    }
+}
+
+/// A first-in, first-out queue of items of one type.
+pub(super) struct Ring {
+    bytes: NonNull<u8>,
+    /// Of one item, its size a multiple of its alignment.
+    item: Layout,
+    capacity: usize,
+    first: usize,
+    len: usize,
+    brand: Brand,
+}
+
+// SAFETY: the bytes are only moved. They become an item again by an `Items<T>` of this ring's brand,
+// which is `Send` only where `T` is.
+unsafe impl Send for Ring {}
+
+/// The type of a ring's items.
+pub(super) struct Items<T> {
+    brand: Brand,
+    /// `Send` and `Sync` where `T` is `Send`, as a mutex is: an item crosses threads, it is not shared.
+    _type: PhantomData<Box<Mutex<T>>>,
+}
+
+/// An empty ring, and the type of its items.
+pub(super) fn ring<T>() -> (Ring, Items<T>) {
+    let brand = Brand::new();
+    let item = Layout::new::<T>().pad_to_align();
+    let bytes = NonNull::<T>::dangling().cast();
+    (
+        Ring { bytes, item, capacity: 0, first: 0, len: 0, brand },
+        Items { brand, _type: PhantomData },
+    )
+}
+
+impl<T> Clone for Items<T> {
+    fn clone(&self) -> Self {
+        Self { brand: self.brand, _type: PhantomData }
+    }
+}
+
+impl<T> Items<T> {
+    /// A slot as its ring sees it.
+    #[inline]
+    pub(super) fn seen<'a>(&self, slot: &'a mut Slot<T>) -> Seen<'a> {
+        Seen { item: slot.item.as_mut_ptr().cast(), full: &mut slot.full, brand: self.brand }
+    }
+}
+
+/// A place for one item, outside of the ring.
+pub(super) struct Slot<T> {
+    item: MaybeUninit<T>,
+    /// Whether `item` is there.
+    full: bool,
+}
+
+impl<T> Slot<T> {
+    #[inline]
+    pub(super) fn empty() -> Self {
+        Self { item: MaybeUninit::uninit(), full: false }
+    }
+
+    #[inline]
+    pub(super) fn full(item: T) -> Self {
+        Self { item: MaybeUninit::new(item), full: true }
+    }
+
+    /// Takes the item out.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<T> {
+        // SAFETY: `full` says that the item is there, and from now on that it is not.
+        std::mem::take(&mut self.full).then(|| unsafe { self.item.assume_init_read() })
+    }
+}
+
+impl<T> Drop for Slot<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::mem::needs_drop::<T>() {
+            drop(self.take());
+        }
+    }
+}
+
+/// A slot, as a ring sees it: without its type, but with the brand of the ring that it belongs to.
+pub(super) struct Seen<'a> {
+    item: *mut u8,
+    full: &'a mut bool,
+    brand: Brand,
+}
+
+impl Ring {
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Moves the item of a slot to the end of the queue.
+    ///
+    /// # Panics
+    /// Where the slot is empty or belongs to another ring.
+    #[inline]
+    pub(super) fn push(&mut self, slot: &mut Seen<'_>) {
+        assert!(slot.brand == self.brand && *slot.full, "invariant: a full slot of this ring");
+        if self.len == self.capacity {
+            self.grow();
+        }
+        let place = self.place(self.len);
+        *slot.full = false;
+        // SAFETY: the brands are the same, so both ends are places for a `T`; the slot's was full and
+        // is not any more, the ring's is unused, and they are in different allocations.
+        unsafe { self.copy(slot.item, place) };
+        self.len += 1;
+    }
+
+    /// Moves the first item to a slot; false where there is none.
+    ///
+    /// # Panics
+    /// Where the slot is full or belongs to another ring.
+    #[inline]
+    pub(super) fn pop(&mut self, slot: &mut Seen<'_>) -> bool {
+        assert!(slot.brand == self.brand && !*slot.full, "invariant: an empty slot of this ring");
+        if self.len == 0 {
+            return false;
+        }
+        let place = self.place(0);
+        // SAFETY: as in `push`, the other way round; the first place is in use, and is not any more.
+        unsafe { self.copy(place, slot.item) };
+        *slot.full = true;
+        self.first = if self.first + 1 == self.capacity { 0 } else { self.first + 1 };
+        self.len -= 1;
+        true
+    }
+
+    /// The place of the item number `index`.
+    #[inline]
+    fn place(&self, index: usize) -> *mut u8 {
+        let mut place = self.first + index;
+        if place >= self.capacity {
+            place -= self.capacity;
+        }
+        self.bytes.as_ptr().wrapping_add(place * self.item.size())
+    }
+
+    /// Copies one item.
+    ///
+    /// # Safety
+    /// `from` is valid for reads and `to` for writes of one item, and they do not overlap.
+    #[inline]
+    unsafe fn copy(&self, from: *const u8, to: *mut u8) {
+        // SAFETY: by the caller. Two common sizes are known to the compiler.
+        unsafe {
+            match self.item.size() {
+                8 => ptr::copy_nonoverlapping(from, to, 8),
+                16 => ptr::copy_nonoverlapping(from, to, 16),
+                size => ptr::copy_nonoverlapping(from, to, size),
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        if self.item.size() == 0 {
+            self.capacity = usize::MAX / 2;
+            return;
+        }
+        let capacity = (2 * self.capacity).max(ITEMS_FIRST);
+        let layout = self.layout(capacity);
+        // SAFETY: the size is not zero.
+        let bytes = NonNull::new(unsafe { alloc(layout) });
+        let bytes = bytes.unwrap_or_else(|| handle_alloc_error(layout));
+        let until_end = self.len.min(self.capacity - self.first);
+        let size = self.item.size();
+        // SAFETY: the items lie from the first one to the end of the old memory, then from its
+        // beginning; the new memory has room for all of them.
+        unsafe {
+            let (from, to) = (self.bytes.as_ptr(), bytes.as_ptr());
+            ptr::copy_nonoverlapping(from.add(self.first * size), to, until_end * size);
+            let rest = (self.len - until_end) * size;
+            ptr::copy_nonoverlapping(from, to.add(until_end * size), rest);
+        }
+        self.free();
+        (self.bytes, self.capacity, self.first) = (bytes, capacity, 0);
+    }
+
+    fn layout(&self, capacity: usize) -> Layout {
+        let size = self.item.size().checked_mul(capacity);
+        let layout = size.and_then(|size| Layout::from_size_align(size, self.item.align()).ok());
+        layout.expect("capacity overflow")
+    }
+
+    fn free(&mut self) {
+        if self.capacity > 0 && self.item.size() > 0 {
+            // SAFETY: the memory was allocated by `grow` with this layout.
+            unsafe { dealloc(self.bytes.as_ptr(), self.layout(self.capacity)) };
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        self.free();
+    }
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

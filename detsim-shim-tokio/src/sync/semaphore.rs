@@ -1,0 +1,267 @@
+//! The semaphore.
+//!
+//! Mirrors tokio's. Owns: [`Semaphore`] and its permits. Does not own: the queue and the fairness
+//! ([`super::batch_semaphore`]).
+
+use crate::sync::batch_semaphore as batch;
+use crate::sync::holders::Key;
+use detsim_executor::ResourceKind;
+use std::future::Future;
+use std::mem;
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+use tokio::sync::{AcquireError, TryAcquireError};
+
+/// Permits that are taken and given back. First come, first served, however many one asks for.
+///
+/// # Examples
+/// ```
+/// use detsim_shim_tokio::sync::Semaphore;
+/// let sim = detsim_executor::Sim::new(7);
+/// let left = sim.block_on(async {
+///     let semaphore = Semaphore::new(3);
+///     let _two = semaphore.acquire_many(2).await.unwrap();
+///     semaphore.available_permits()
+/// });
+/// assert_eq!(left.unwrap(), 1);
+/// ```
+#[derive(Debug)]
+pub struct Semaphore {
+    inner: batch::Semaphore,
+}
+
+/// Permits of a [`Semaphore`]; dropping it gives them back.
+#[must_use]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct SemaphorePermit<'a> {
+    semaphore: &'a Semaphore,
+    key: Key,
+    permits: u32,
+}
+
+/// As [`SemaphorePermit`], of a semaphore in an [`Arc`], which it keeps alive.
+#[must_use]
+#[clippy::has_significant_drop]
+#[derive(Debug)]
+pub struct OwnedSemaphorePermit {
+    semaphore: Arc<Semaphore>,
+    key: Key,
+    permits: u32,
+}
+
+impl Semaphore {
+    /// The most permits a semaphore can have.
+    pub const MAX_PERMITS: usize = batch::PERMITS_MAX;
+
+    /// A semaphore with so many permits.
+    ///
+    /// # Panics
+    /// Where `permits` is above [`Self::MAX_PERMITS`].
+    #[track_caller]
+    pub fn new(permits: usize) -> Self {
+        Self { inner: batch::Semaphore::new(ResourceKind::Semaphore, permits) }
+    }
+
+    /// A semaphore with so many permits, for a static.
+    ///
+    /// # Panics
+    /// Where `permits` is above [`Self::MAX_PERMITS`].
+    #[track_caller]
+    pub const fn const_new(permits: usize) -> Self {
+        Self { inner: batch::Semaphore::const_new(ResourceKind::Semaphore, permits) }
+    }
+
+    /// How many permits are free.
+    pub fn available_permits(&self) -> usize {
+        self.inner.available()
+    }
+
+    /// Adds permits.
+    ///
+    /// # Panics
+    /// Where there would be more than [`Self::MAX_PERMITS`].
+    #[track_caller]
+    pub fn add_permits(&self, n: usize) {
+        self.inner.add(n);
+    }
+
+    /// Takes away free permits for good: how many there were, at most `n`.
+    pub fn forget_permits(&self, n: usize) -> usize {
+        self.inner.forget(n)
+    }
+
+    /// Waits for a permit. Cancel safe: a wait that is given up loses its place in the queue.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    #[track_caller]
+    pub fn acquire(&self) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
+        self.acquire_many(1)
+    }
+
+    /// Waits for `n` permits, all of them.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    #[track_caller]
+    pub fn acquire_many(
+        &self,
+        n: u32,
+    ) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
+        let acquire = self.inner.acquire(n, Location::caller());
+        async move { Ok(self.permit(acquire.await?)) }
+    }
+
+    /// Takes a permit, if one is free.
+    ///
+    /// # Errors
+    /// Where none is, or the semaphore is closed.
+    #[track_caller]
+    pub fn try_acquire(&self) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        self.try_acquire_many(1)
+    }
+
+    /// Takes `n` permits, if that many are free.
+    ///
+    /// # Errors
+    /// Where fewer are, or the semaphore is closed.
+    #[track_caller]
+    pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
+        Ok(self.permit(self.inner.try_acquire(n, Location::caller())?))
+    }
+
+    /// As [`Self::acquire`], with a permit that keeps the semaphore alive.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    #[track_caller]
+    pub fn acquire_owned(
+        self: Arc<Self>,
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
+        self.acquire_many_owned(1)
+    }
+
+    /// As [`Self::acquire_many`], with a permit that keeps the semaphore alive.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    #[track_caller]
+    pub fn acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
+        let site = Location::caller();
+        async move {
+            let permit = self.inner.acquire(n, site).await?;
+            let (_, key, permits) = permit.into_parts();
+            Ok(OwnedSemaphorePermit { semaphore: self, key, permits })
+        }
+    }
+
+    /// As [`Self::try_acquire`], with a permit that keeps the semaphore alive.
+    ///
+    /// # Errors
+    /// Where no permit is free, or the semaphore is closed.
+    #[track_caller]
+    pub fn try_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        self.try_acquire_many_owned(1)
+    }
+
+    /// As [`Self::try_acquire_many`], with a permit that keeps the semaphore alive.
+    ///
+    /// # Errors
+    /// Where fewer permits are free, or the semaphore is closed.
+    #[track_caller]
+    pub fn try_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
+        let (_, key, permits) = self.inner.try_acquire(n, Location::caller())?.into_parts();
+        Ok(OwnedSemaphorePermit { semaphore: self, key, permits })
+    }
+
+    /// From now on nobody gets permits; whoever waits is told.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    /// Whether [`Self::close`] was called.
+    pub fn is_closed(&self) -> bool {
+        self.inner.is_closed()
+    }
+
+    fn permit(&self, permit: batch::Permit<'_>) -> SemaphorePermit<'_> {
+        let (_, key, permits) = permit.into_parts();
+        SemaphorePermit { semaphore: self, key, permits }
+    }
+}
+
+/// What both kinds of permit do.
+macro_rules! permits {
+    ($( [$($generics:tt)*] $permit:ty, $same:expr; )+) => { $(
+        impl<$($generics)*> $permit {
+            /// The permits are gone for good.
+            pub fn forget(mut self) {
+                self.permits = 0;
+                let key = mem::replace(&mut self.key, Key::NOBODY);
+                self.semaphore.inner.abandon(key);
+            }
+
+            /// Takes over the permits of another one.
+            ///
+            /// # Panics
+            /// Where they are of another semaphore.
+            #[track_caller]
+            pub fn merge(&mut self, mut other: Self) {
+                assert!($same(self, &other), "merging permits from different semaphore instances");
+                let permits = mem::take(&mut other.permits);
+                self.semaphore.inner.shift(&mut other.key, &mut self.key, permits);
+                self.permits += permits;
+            }
+
+            /// `n` of the permits; `None` where there are not that many.
+            pub fn split(&mut self, n: usize) -> Option<Self> {
+                let permits = u32::try_from(n).ok().filter(|n| *n <= self.permits)?;
+                let mut key = Key::NOBODY;
+                self.semaphore.inner.shift(&mut self.key, &mut key, permits);
+                self.permits -= permits;
+                Some(Self { semaphore: self.semaphore.clone(), key, permits })
+            }
+
+            /// How many permits these are.
+            pub fn num_permits(&self) -> usize {
+                self.permits as usize
+            }
+        }
+
+        impl<$($generics)*> Drop for $permit {
+            fn drop(&mut self) {
+                if self.permits > 0 {
+                    let key = mem::replace(&mut self.key, Key::NOBODY);
+                    self.semaphore.inner.release(key, self.permits);
+                }
+            }
+        }
+    )+ };
+}
+
+permits! {
+    ['a] SemaphorePermit<'a>, |a: &Self, b: &Self| ptr::eq(a.semaphore, b.semaphore);
+    [] OwnedSemaphorePermit, |a: &Self, b: &Self| Arc::ptr_eq(&a.semaphore, &b.semaphore);
+}
+
+impl SemaphorePermit<'_> {
+    /// The semaphore.
+    pub fn semaphore(&self) -> &Semaphore {
+        self.semaphore
+    }
+}
+
+impl OwnedSemaphorePermit {
+    /// The semaphore.
+    pub fn semaphore(&self) -> &Arc<Semaphore> {
+        &self.semaphore
+    }
+}

@@ -1,0 +1,184 @@
+//! A value that whoever has the permits may touch.
+//!
+//! Owns: [`Guarded`], a value and its semaphore, and [`Held`], the way to the value while a permit is
+//! held. Does not own: how permits are come by ([`super::batch_semaphore`]). Invariants: the semaphore
+//! of a `Guarded` has one permit, is never closed, and is given no other; so there is one `Held` at a
+//! time, and what it points to outlives it, because its permit borrows or owns the `Guarded`. One
+//! section of the semaphore's cell ends before the next begins, which orders one holder's accesses
+//! before the next one's.
+#![expect(unsafe_code, reason = "a value is reached through a pointer by whoever holds the permit")]
+
+use crate::sync::batch_semaphore::{Acquire, Permit, Semaphore};
+use crate::sync::holders::Key;
+use crate::sync::mutex::Mutex;
+use detsim_executor::ResourceKind;
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+/// A value and the one permit to touch it.
+pub(super) struct Guarded<T: ?Sized> {
+    semaphore: Semaphore,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: a shared `Guarded` hands `&mut T` to one holder at a time, on whatever thread; so it does no
+// more than send `T` from thread to thread.
+unsafe impl<T: ?Sized + Send> Sync for Guarded<T> {}
+
+impl<T> Guarded<T> {
+    #[track_caller]
+    pub(super) fn new(kind: ResourceKind, value: T) -> Self {
+        Self { semaphore: Semaphore::new(kind, 1), value: UnsafeCell::new(value) }
+    }
+
+    #[track_caller]
+    pub(super) const fn const_new(kind: ResourceKind, value: T) -> Self {
+        Self { semaphore: Semaphore::const_new(kind, 1), value: UnsafeCell::new(value) }
+    }
+
+    pub(super) fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: ?Sized> Guarded<T> {
+    pub(super) fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// Waits for the permit.
+    #[inline]
+    pub(super) fn acquire(&self, site: &'static Location<'static>) -> Acquire<'_> {
+        self.semaphore.acquire(1, site)
+    }
+
+    /// Takes the permit, if it is free.
+    pub(super) fn try_acquire(&self, site: &'static Location<'static>) -> Option<Permit<'_>> {
+        self.semaphore.try_acquire(1, site).ok()
+    }
+
+    /// The value, for whoever has its permit.
+    #[inline]
+    pub(super) fn hold<'a>(&'a self, permit: Permit<'a>) -> Held<Permit<'a>, T> {
+        assert!(ptr::eq(permit.semaphore(), &self.semaphore), "the permit of another value");
+        Held { permit, value: pointer(&self.value), _invariant: PhantomData }
+    }
+}
+
+fn pointer<T: ?Sized>(value: &UnsafeCell<T>) -> NonNull<T> {
+    // SAFETY: the pointer of a reference is not null.
+    unsafe { NonNull::new_unchecked(value.get()) }
+}
+
+/// Waits for the permit of a mutex that is shared.
+pub(super) async fn hold_owned<T: ?Sized>(
+    owner: Arc<Mutex<T>>,
+    site: &'static Location<'static>,
+) -> Held<OwnedPermit<T>, T> {
+    let acquired = owner.guarded.acquire(site).await;
+    let permit = acquired.expect("invariant: the semaphore of a value is never closed");
+    let (_, key, _) = permit.into_parts();
+    OwnedPermit { owner, key }.hold()
+}
+
+/// Takes the permit of a mutex that is shared, if it is free.
+pub(super) fn try_hold_owned<T: ?Sized>(
+    owner: Arc<Mutex<T>>,
+    site: &'static Location<'static>,
+) -> Option<Held<OwnedPermit<T>, T>> {
+    let (_, key, _) = owner.guarded.try_acquire(site)?.into_parts();
+    Some(OwnedPermit { owner, key }.hold())
+}
+
+/// A permit that keeps what it belongs to alive.
+pub(super) struct OwnedPermit<T: ?Sized> {
+    owner: Arc<Mutex<T>>,
+    key: Key,
+}
+
+impl<T: ?Sized> OwnedPermit<T> {
+    fn hold(self) -> Held<Self, T> {
+        let value = pointer(&self.owner.guarded.value);
+        Held { permit: self, value, _invariant: PhantomData }
+    }
+
+    pub(super) fn owner(&self) -> &Arc<Mutex<T>> {
+        &self.owner
+    }
+}
+
+impl<T: ?Sized> Drop for OwnedPermit<T> {
+    fn drop(&mut self) {
+        let key = std::mem::replace(&mut self.key, Key::NOBODY);
+        self.owner.guarded.semaphore.release(key, 1);
+    }
+}
+
+/// A value, or a part of it, and the permit to touch it.
+pub(super) struct Held<P, U: ?Sized> {
+    permit: P,
+    value: NonNull<U>,
+    _invariant: PhantomData<*mut U>,
+}
+
+// SAFETY: the pointer is the only way to the value, as a `&mut U` would be.
+unsafe impl<P: Send, U: ?Sized + Send> Send for Held<P, U> {}
+// SAFETY: a shared `Held` gives `&U` and nothing else.
+unsafe impl<P: Sync, U: ?Sized + Sync> Sync for Held<P, U> {}
+
+impl<P, U: ?Sized> Held<P, U> {
+    pub(super) fn permit(&self) -> &P {
+        &self.permit
+    }
+
+    /// A part of the value.
+    pub(super) fn map<V: ?Sized>(mut self, f: impl FnOnce(&mut U) -> &mut V) -> Held<P, V> {
+        let value = NonNull::from(f(&mut self));
+        Held { permit: self.permit, value, _invariant: PhantomData }
+    }
+
+    /// A part of the value, where there is one.
+    pub(super) fn try_map<V: ?Sized>(
+        mut self,
+        f: impl FnOnce(&mut U) -> Option<&mut V>,
+    ) -> Result<Held<P, V>, Self> {
+        match f(&mut self).map(NonNull::from) {
+            Some(value) => Ok(Held { permit: self.permit, value, _invariant: PhantomData }),
+            None => Err(self),
+        }
+    }
+}
+
+impl<P, U: ?Sized> Deref for Held<P, U> {
+    type Target = U;
+    #[inline]
+    fn deref(&self) -> &U {
+        // SAFETY: the permit is held, so the value lives and nobody else is at it.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<P, U: ?Sized> DerefMut for Held<P, U> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut U {
+        // SAFETY: as in `deref`, and this is borrowed mutably.
+        unsafe { self.value.as_mut() }
+    }
+}
+
+impl<P, U: ?Sized + fmt::Debug> fmt::Debug for Held<P, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<P, U: ?Sized + fmt::Display> fmt::Display for Held<P, U> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

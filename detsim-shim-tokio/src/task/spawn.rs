@@ -1,0 +1,28 @@
+//! Spawning.
+
+use crate::context;
+use crate::task::JoinHandle;
+use std::future::Future;
+
+/// Spawns a task on the node of whoever runs. It runs whether or not its handle is polled; a panic
+/// in it reaches the handle, and fails the run where the handle is gone.
+///
+/// # Panics
+/// Outside of a simulation, in tokio's words.
+///
+/// # Examples
+/// ```
+/// use detsim_shim_tokio as tokio;
+/// let sim = detsim_executor::Sim::new(7);
+/// let sum = sim.block_on(async { tokio::spawn(async { 1 + 1 }).await.unwrap() });
+/// assert_eq!(sum.unwrap(), 2);
+/// ```
+#[track_caller]
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    context::require();
+    JoinHandle::new(detsim_executor::context::spawn("", future))
+}

@@ -1,0 +1,95 @@
+//! Sleeping.
+//!
+//! Owns: [`Sleep`], with tokio's rounding: timers fire at whole milliseconds, never before their
+//! deadline. Does not own: the timer, which is the kernel's and is cancelled on drop.
+
+use crate::context;
+use crate::time::{Duration, Instant};
+use detsim_executor::SimTime;
+use std::future::Future;
+use std::marker::PhantomPinned;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Nanoseconds between two ticks of tokio's timer.
+const TICK_NS: u64 = 1_000_000;
+/// tokio's end of time: a deadline that cannot be represented is 30 years away.
+const FAR_FUTURE: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
+
+/// Waits for `duration` of virtual time, rounded up to the next millisecond as tokio does.
+///
+/// # Panics
+/// Outside of a simulation, in tokio's words.
+#[track_caller]
+pub fn sleep(duration: Duration) -> Sleep {
+    Sleep::new(after(duration))
+}
+
+/// Waits for a moment of virtual time, rounded up to the next millisecond as tokio does.
+///
+/// # Panics
+/// Outside of a simulation, in tokio's words.
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    context::require();
+    Sleep::new(deadline)
+}
+
+/// The moment `duration` from now.
+#[track_caller]
+pub(super) fn after(duration: Duration) -> Instant {
+    let Some(now) = Instant::current() else { context::missing() };
+    now.checked_add(duration).unwrap_or_else(|| now + FAR_FUTURE)
+}
+
+/// The tick at which a timer of this deadline fires.
+fn tick(deadline: Instant) -> SimTime {
+    let ticks = deadline.to_sim().as_nanos().div_ceil(TICK_NS);
+    SimTime::from_nanos(ticks.saturating_mul(TICK_NS))
+}
+
+pin_project_lite::pin_project! {
+    /// Ends at a moment of virtual time. Made by [`sleep`] and [`sleep_until`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct Sleep {
+        timer: detsim_executor::Sleep,
+        deadline: Instant,
+        // As in tokio, where the timer is part of a list.
+        #[pin]
+        _pinned: PhantomPinned,
+    }
+}
+
+impl Sleep {
+    pub(super) fn new(deadline: Instant) -> Self {
+        let timer = detsim_executor::sleep_until(tick(deadline));
+        Self { timer, deadline, _pinned: PhantomPinned }
+    }
+
+    /// When it is to end.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Whether it has ended.
+    pub fn is_elapsed(&self) -> bool {
+        self.timer.is_elapsed()
+    }
+
+    /// Moves the end. The task that polled it last is woken at the new one once it has polled again.
+    pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
+        let this = self.project();
+        *this.deadline = deadline;
+        this.timer.reset(tick(deadline));
+    }
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        Pin::new(self.project().timer).poll(cx)
+    }
+}
