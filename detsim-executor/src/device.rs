@@ -16,7 +16,8 @@ pub trait Device {
     /// was touched ([`crate::Sim::touch`]), not after every step.
     fn next_deadline(&self) -> Option<Deadline>;
 
-    /// Lets the earliest event happen. The clock stands at its deadline, or past it.
+    /// Lets the earliest event happen. The clock stands at its deadline, or past it. Nobody is the
+    /// current node then; whom the device makes that for its handlers, the run loop unmakes.
     fn handle(&self);
 
     /// `node` lost its power.

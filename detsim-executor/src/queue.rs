@@ -42,10 +42,12 @@ pub(crate) struct Queue {
     /// Wakers that are not ours, each of one timer.
     wakers: Vec<Option<Waker>>,
     free_wakers: Vec<u32>,
-    devices: Vec<Option<Deadline>>,
+    devices: Vec<Deadline>,
     touched: Vec<u32>,
     seq: u64,
-    /// When something is due first, in nanoseconds; 0 while a device is touched.
+    /// What is due first, as far as the devices have said, or [`NEVER`].
+    first: (Deadline, Due),
+    /// When that is, in nanoseconds; 0 while a device is touched.
     next_ns: u64,
 }
 
@@ -60,6 +62,7 @@ impl Default for Queue {
             devices: Vec::new(),
             touched: Vec::new(),
             seq: 0,
+            first: (NEVER, Due::Timer),
             next_ns: u64::MAX,
         }
     }
@@ -75,7 +78,7 @@ impl Queue {
         self.devices.clear();
         self.touched.clear();
         self.seq = 0;
-        self.next_ns = u64::MAX;
+        (self.first, self.next_ns) = ((NEVER, Due::Timer), u64::MAX);
         (std::mem::take(&mut self.callbacks), std::mem::take(&mut self.wakers))
     }
 
@@ -87,9 +90,9 @@ impl Queue {
     }
 
     pub(crate) fn arm(&mut self, at: SimTime, action: Action) -> TimerKey {
-        let seq = self.next_seq();
-        self.next_ns = self.next_ns.min(at.as_nanos());
-        self.timers.arm(Deadline { at, seq }, action)
+        let deadline = Deadline { at, seq: self.next_seq() };
+        self.advance_to(deadline, Due::Timer);
+        self.timers.arm(deadline, action)
     }
 
     /// Moves an armed timer to wake another task; false where it is no longer armed.
@@ -104,11 +107,25 @@ impl Queue {
         action
     }
 
+    /// Something more is due, perhaps first.
+    #[inline]
+    fn advance_to(&mut self, deadline: Deadline, due: Due) {
+        if deadline < self.first.0 {
+            self.first = (deadline, due);
+            self.next_ns = self.next_ns.min(deadline.at.as_nanos());
+        }
+    }
+
+    /// Looks for what is due first, after what was first has gone.
     fn update(&mut self) {
-        self.next_ns = match self.touched.is_empty() {
-            true => self.next().map_or(u64::MAX, |(deadline, _)| deadline.at.as_nanos()),
-            false => 0,
-        };
+        let mut first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
+        for (index, deadline) in self.devices.iter().enumerate() {
+            if *deadline < first.0 {
+                first = (*deadline, Due::Device(index));
+            }
+        }
+        self.first = first;
+        self.next_ns = if self.touched.is_empty() { first.0.at.as_nanos() } else { 0 };
     }
 
     /// Whether at `now_ns` something is due, or a device is touched.
@@ -170,7 +187,7 @@ impl Queue {
     }
 
     pub(crate) fn add_device(&mut self) -> DeviceId {
-        self.devices.push(None);
+        self.devices.push(NEVER);
         let id = self.devices.len() as u32 - 1;
         self.touched.push(id);
         self.next_ns = 0;
@@ -191,22 +208,19 @@ impl Queue {
         self.touched.pop().map(|device| device as usize)
     }
 
+    /// A device of a simulation that has ended says this to no effect.
     pub(crate) fn set_deadline(&mut self, device: usize, deadline: Option<Deadline>) {
-        self.devices[device] = deadline;
+        let Some(known) = self.devices.get_mut(device) else { return };
+        *known = deadline.unwrap_or(NEVER);
         self.update();
     }
 
     /// What is due first, with its deadline. No device may be marked as touched.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Deadline, Due)> {
-        let mut next = self.timers.next().map(|deadline| (deadline, Due::Timer));
-        for (index, deadline) in self.devices.iter().enumerate() {
-            if let Some(deadline) = *deadline
-                && next.is_none_or(|(first, _)| deadline < first)
-            {
-                next = Some((deadline, Due::Device(index)));
-            }
-        }
-        next
+        (self.first.0 != NEVER).then_some(self.first)
     }
 }
+
+/// The deadline of nothing: no sequence comes this far.
+const NEVER: Deadline = Deadline { at: SimTime::MAX, seq: u64::MAX };

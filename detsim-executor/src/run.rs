@@ -27,6 +27,7 @@ use crate::timer::Action;
 use crate::waker::{pack, probing_waker, unpack, waker};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -53,8 +54,7 @@ pub(crate) fn drive(
 ) -> Result<Report, Failure> {
     let lane = here::place().lane.expect("invariant: the run loop is inside its simulation");
     loop {
-        run_ready(lane, shared, main);
-        let mut kernel = enter();
+        let mut kernel = run_ready(lane, shared, main);
         kernel.clear_current();
         if let Some(failure) = &kernel.failure {
             return Err(failure.clone());
@@ -90,18 +90,19 @@ pub(crate) fn drive(
 
 /// Polls ready tasks until none is left; what falls due meanwhile happens in between. One section
 /// of the kernel a poll: it ends the last turn and begins the next.
-fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) {
+fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> Guard {
     let mut kernel = enter();
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
             drop(kernel);
-            if !calm(lane, shared) {
-                return;
-            }
+            let fails = !calm(lane, shared);
             kernel = enter();
+            if fails {
+                return kernel;
+            }
             continue;
         }
-        let Some(turn) = kernel.next_turn() else { return };
+        let Some(turn) = kernel.next_turn() else { return kernel };
         drop(kernel);
         let ended = poll(&turn);
         kernel = enter();
@@ -114,10 +115,10 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) {
         drop(kernel);
         drop(body);
         drop(turn);
-        if main == Some(number) {
-            return;
-        }
         kernel = enter();
+        if main == Some(number) {
+            return kernel;
+        }
     }
 }
 
@@ -217,13 +218,12 @@ fn happen(shared: &Shared, due: Due) {
     match due {
         Due::Timer => fire(),
         Due::Device(index) => {
-            let device = shared.devices.borrow()[index].clone();
+            let device = Rc::clone(&shared.devices.borrow()[index]);
             guarded(|| device.handle());
             let deadline = device.next_deadline();
             enter().queue.set_deadline(index, deadline);
         }
     }
-    refresh(shared);
 }
 
 fn fire() {
