@@ -45,4 +45,4 @@ pub use link::{Order, Partition};
 pub use network::Network;
 pub use node_set::NodeSet;
 pub use settings::LinkSettings;
-pub use stats::Stats;
+pub use stats::NetStats;

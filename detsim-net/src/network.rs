@@ -9,12 +9,12 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
-use detsim_executor::{Deadline, Device, Kernel, NodeId, Sim, context};
+use detsim_executor::{Deadline, Device, Kernel, NodeId, Sim};
 
 use crate::link::Partition;
 use crate::node_set::NodeSet;
-use crate::stats::Stats;
-use crate::wire::{self, Due, Unknown, Wire};
+use crate::stats::NetStats;
+use crate::wire::{self, Due, NO_SLOT, Wire, known};
 
 /// What a node does with a message: it is told who sent it.
 type Handler<M> = Box<dyn FnMut(NodeId, M)>;
@@ -91,13 +91,12 @@ impl<M> Network<M> {
     #[inline]
     #[track_caller]
     pub fn send(&self, from: NodeId, to: NodeId, message: M) {
-        let sent = known(wire::send(&self.shared.sim, &self.shared.wire, from, to));
-        if let (Some(slot), Some(copy)) = (sent.copy, self.shared.copy.get()) {
-            let copy = copy(&message);
-            self.shared.put(slot, copy);
+        let sent = wire::send(&self.shared.sim, &self.shared.wire, from, to);
+        if sent.copy != NO_SLOT {
+            self.shared.put_copy(sent.copy, &message);
         }
-        if let Some(slot) = sent.slot {
-            self.shared.put(slot, message);
+        if sent.slot != NO_SLOT {
+            self.shared.put(sent.slot, message);
         }
     }
 
@@ -155,7 +154,7 @@ impl<M> Network<M> {
     }
 
     /// What went over the network so far.
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> NetStats {
         self.shared.wire.borrow().stats()
     }
 
@@ -179,6 +178,12 @@ impl<M> Shared<M> {
             payloads.resize_with(at + 1, || None);
         }
         payloads[at] = Some(message);
+    }
+
+    #[cold]
+    fn put_copy(&self, slot: u32, message: &M) {
+        let copy = self.copy.get().expect("invariant: a link that duplicates was told how to");
+        self.put(slot, copy(message));
     }
 
     /// Nothing, where a copy was to be made and the message's `Clone` panicked.
@@ -216,10 +221,7 @@ impl<M> Device for Shared<M> {
 
     fn handle(&self) {
         match wire::receive(&self.wire) {
-            Some(Due::Delivered { slot, from, to, before }) => {
-                let _entered = Entered { before };
-                self.deliver(slot, from, to);
-            }
+            Some(Due::Delivered { slot, from, to }) => self.deliver(slot, from, to),
             Some(Due::Lost { slot }) => drop(self.take(slot)),
             Some(Due::Held) | None => {}
         }
@@ -241,28 +243,6 @@ impl<M> Device for Shared<M> {
         let (payloads, handlers) = (self.payloads.take(), self.handlers.take());
         drop(payloads);
         drop(handlers);
-    }
-}
-
-/// A handler runs as its node; the node before comes back when it returns or panics.
-struct Entered {
-    before: NodeId,
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        context::with(|kernel| kernel.swap_node(self.before));
-    }
-}
-
-#[track_caller]
-pub(crate) fn known<T>(result: Result<T, Unknown>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(Unknown(node)) => panic!(
-            "detsim: there is no node {node} in this simulation; its id is of another one; make \
-             nodes with `Sim::node`"
-        ),
     }
 }
 

@@ -10,7 +10,8 @@ use std::time::Duration;
 use detsim_executor::{NodeId, Ratio};
 
 use crate::link::{LinkConfig, Order};
-use crate::network::{Network, known};
+use crate::network::Network;
+use crate::wire::known;
 
 impl<M> Network<M> {
     /// How long messages that are sent from now on take, on every link: between `min` and `max`,

@@ -1,13 +1,13 @@
 //! How much went over a network.
 //!
-//! Owns: [`Stats`]. Invariant: every message sent, and every copy made, is delivered once, or
+//! Owns: [`NetStats`]. Invariant: every message sent, and every copy made, is delivered once, or
 //! dropped once for one reason, or still on its way.
 
 use detsim_executor::event::DropReason;
 
 /// What a network has done so far, in messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
+pub struct NetStats {
     /// Sent, whatever became of them.
     pub sent: u64,
     /// Handed to a handler.
@@ -28,7 +28,7 @@ pub struct Stats {
     pub dropped_by_partition: u64,
 }
 
-impl Stats {
+impl NetStats {
     /// All that were lost.
     pub fn dropped(&self) -> u64 {
         self.dropped_at_send

@@ -21,7 +21,7 @@ use detsim_executor::{
 
 use crate::flights::{Flight, Flights};
 use crate::link::{Fate, Launch, Link, LinkConfig, Partition, Passage};
-use crate::stats::Stats;
+use crate::stats::NetStats;
 
 /// See the module's documentation.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Wire {
     ports: Vec<Port>,
     flights: Flights,
     held: Vec<u32>,
-    stats: Stats,
+    stats: NetStats,
 }
 
 #[derive(Debug)]
@@ -57,18 +57,22 @@ struct Port {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unknown(pub(crate) NodeId);
 
-/// The slots for the payload of a message that was sent, and for its copy.
-#[derive(Clone, Copy, Debug, Default)]
+/// The slots for the payload of a message that was sent, and for its copy, or [`NO_SLOT`].
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    pub(crate) slot: Option<u32>,
-    pub(crate) copy: Option<u32>,
+    pub(crate) slot: u32,
+    pub(crate) copy: u32,
+}
+
+impl Sent {
+    const NOTHING: Self = Self { slot: NO_SLOT, copy: NO_SLOT };
 }
 
 /// What comes of a message that is due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Due {
-    /// It goes to the handler; what was the current node before is to be restored after that.
-    Delivered { slot: u32, from: NodeId, to: NodeId, before: NodeId },
+    /// It goes to the handler, which runs as its node.
+    Delivered { slot: u32, from: NodeId, to: NodeId },
     /// It stays in its slot.
     Held,
     /// It is lost.
@@ -81,6 +85,7 @@ enum Obstacle {
     Lose(DropReason),
 }
 
+pub(crate) const NO_SLOT: u32 = u32::MAX;
 const NO_LINK: u32 = u32::MAX;
 
 /// Gives `f` the wire and the kernel.
@@ -96,18 +101,24 @@ pub(crate) fn with<R>(
 
 /// [`Wire::send`], compiled here.
 #[track_caller]
-pub(crate) fn send(
-    sim: &Sim,
-    wire: &RefCell<Wire>,
-    from: NodeId,
-    to: NodeId,
-) -> Result<Sent, Unknown> {
-    with(sim, wire, |wire, kernel| wire.send(kernel, from, to))
+pub(crate) fn send(sim: &Sim, wire: &RefCell<Wire>, from: NodeId, to: NodeId) -> Sent {
+    known(with(sim, wire, |wire, kernel| wire.send(kernel, from, to)))
 }
 
 /// [`Wire::receive`], compiled here; the run loop calls, so the kernel is at hand.
 pub(crate) fn receive(wire: &RefCell<Wire>) -> Option<Due> {
     context::with(|kernel| wire.borrow_mut().receive(kernel)).flatten()
+}
+
+#[track_caller]
+pub(crate) fn known<T>(result: Result<T, Unknown>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(Unknown(node)) => panic!(
+            "detsim: there is no node {node} in this simulation; its id is of another one; make \
+             nodes with `Sim::node`"
+        ),
+    }
 }
 
 impl Wire {
@@ -121,7 +132,7 @@ impl Wire {
             ports: Vec::new(),
             flights: Flights::default(),
             held: Vec::new(),
-            stats: Stats::default(),
+            stats: NetStats::default(),
         }
     }
 
@@ -129,7 +140,7 @@ impl Wire {
         self.device = Some(device);
     }
 
-    pub(crate) fn stats(&self) -> Stats {
+    pub(crate) fn stats(&self) -> NetStats {
         self.stats
     }
 
@@ -140,7 +151,8 @@ impl Wire {
     // ------------------------------------------------------------ messages
 
     /// A message leaves.
-    pub(crate) fn send(
+    #[inline]
+    fn send(
         &mut self,
         kernel: &mut Kernel,
         from: NodeId,
@@ -164,7 +176,18 @@ impl Wire {
         Ok(self.lift(kernel, flight, launch))
     }
 
+    #[inline]
     fn lift(&mut self, kernel: &mut Kernel, flight: Flight, launch: Launch) -> Sent {
+        match launch.fate {
+            Fate::Carried if may_send(kernel, flight.from) => {
+                Sent { slot: self.fly(kernel, flight, launch.at), copy: NO_SLOT }
+            }
+            _ => self.lift_faulty(kernel, flight, launch),
+        }
+    }
+
+    #[cold]
+    fn lift_faulty(&mut self, kernel: &mut Kernel, flight: Flight, launch: Launch) -> Sent {
         let lost = match launch.fate {
             _ if !may_send(kernel, flight.from) => Some(DropReason::NoSender),
             Fate::Carried | Fate::Doubled(_) => None,
@@ -173,16 +196,15 @@ impl Wire {
         };
         if let Some(why) = lost {
             self.lose(kernel, flight, why);
-            return Sent::default();
+            return Sent::NOTHING;
         }
-        let slot = Some(self.fly(kernel, flight, launch.at));
-        let Fate::Doubled(at) = launch.fate else { return Sent { slot, copy: None } };
+        let slot = self.fly(kernel, flight, launch.at);
+        let Fate::Doubled(at) = launch.fate else { return Sent { slot, copy: NO_SLOT } };
         let Flight { message, from, to, .. } = flight;
         self.stats.duplicated += 1;
         kernel.record_with(|_| Event::Net(NetEvent::Duplicated { message, from, to }));
         let passage = Passage { is_copy: true, ..flight.passage };
-        let copy = Some(self.fly(kernel, Flight { passage, ..flight }, at));
-        Sent { slot, copy }
+        Sent { slot, copy: self.fly(kernel, Flight { passage, ..flight }, at) }
     }
 
     #[inline]
@@ -227,8 +249,8 @@ impl Wire {
         port.history = fold(port.history, history);
         kernel.fold_event(port.history);
         kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
-        let before = kernel.swap_node(to);
-        Some(Due::Delivered { slot, from, to, before })
+        kernel.swap_node(to);
+        Some(Due::Delivered { slot, from, to })
     }
 
     fn obstacle(&self, kernel: &mut Kernel, flight: Flight) -> Option<Obstacle> {
@@ -270,7 +292,7 @@ impl Wire {
 
     /// A node has a handler from now on.
     pub(crate) fn listen(&mut self, kernel: &Kernel, node: NodeId) -> Result<(), Unknown> {
-        known(kernel, node)?;
+        check(kernel, node)?;
         self.port(node).listens = true;
         Ok(())
     }
@@ -279,9 +301,14 @@ impl Wire {
     fn port(&mut self, node: NodeId) -> &mut Port {
         let at = usize::from(node.0);
         if at >= self.ports.len() {
-            self.ports.resize(at + 1, Port::default());
+            self.add_ports(at + 1);
         }
         &mut self.ports[at]
+    }
+
+    #[cold]
+    fn add_ports(&mut self, n: usize) {
+        self.ports.resize(n, Port::default());
     }
 
     #[inline]
@@ -295,8 +322,8 @@ impl Wire {
 
     #[cold]
     fn connect(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<u32, Unknown> {
-        known(kernel, from)?;
-        known(kernel, to)?;
+        check(kernel, from)?;
+        check(kernel, to)?;
         let (row, column) = (usize::from(from.0), usize::from(to.0));
         self.places.resize(self.places.len().max(row + 1), Vec::new());
         let row = &mut self.places[row];
@@ -445,7 +472,7 @@ fn link_name(kernel: &Kernel, from: NodeId, to: NodeId) -> String {
     format!("net/{}/{}", kernel.node_name(from), kernel.node_name(to))
 }
 
-fn known(kernel: &Kernel, node: NodeId) -> Result<(), Unknown> {
+fn check(kernel: &Kernel, node: NodeId) -> Result<(), Unknown> {
     kernel.node_state(node).map(|_| ()).ok_or(Unknown(node))
 }
 

@@ -7,7 +7,6 @@
 
 use std::cell::RefCell;
 use std::fmt;
-use std::mem;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -72,7 +71,53 @@ impl Scenario {
         sim.run_until(SimTime::from_nanos(END_NS))?;
         Ok(world.outcome(plan.trouble))
     }
+
+    /// As [`Self::run`], for tests: what was found is an error.
+    ///
+    /// # Errors
+    /// What the cluster did wrong, or the simulation's own verdict.
+    pub fn check(self, sim: &Sim) -> Result<Outcome, Problem> {
+        let outcome = self.run(sim).map_err(Problem::Failed)?;
+        match outcome.finding {
+            None => Ok(outcome),
+            Some((at, finding)) => Err(Problem::Found { finding, at, trouble: outcome.trouble }),
+        }
+    }
 }
+
+/// Why a run did not pass. Test harnesses print an error's `Debug`, so that is the text for people.
+pub enum Problem {
+    /// The cluster did something wrong.
+    Found {
+        /// What.
+        finding: Finding,
+        /// When it showed.
+        at: SimTime,
+        /// What went wrong on purpose in this run.
+        trouble: Trouble,
+    },
+    /// The simulation ended otherwise.
+    Failed(Failure),
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Found { finding, at, trouble } => {
+                write!(f, "{finding}\nat {at}, in a run with trouble of the kind: {trouble}")
+            }
+            Self::Failed(failure) => failure.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Problem {}
 
 /// A cluster and what drives it. Handlers and timers hold it until the simulation ends.
 struct World {
@@ -100,7 +145,7 @@ impl World {
         network.set_drop_rate(scenario.drop_rate);
         let state = State {
             cluster: Cluster::new(scenario.bug),
-            out: Vec::with_capacity(16),
+            out: Vec::with_capacity(32),
             next_voter_down_ns: None,
             mark: Mark::default(),
             commands: 0,
@@ -125,17 +170,18 @@ impl World {
         if state.finding.is_some() {
             return;
         }
-        let mut out = mem::take(&mut state.out);
+        let State { cluster, out, next_voter_down_ns, .. } = &mut *state;
         let jitter = &mut |bound| self.sim.random_below(bound);
-        let result = state.cluster.step(id, input, self.now_ns(), jitter, &mut out);
-        let down_ns = if grants_vote(&out) { state.next_voter_down_ns.take() } else { None };
+        let result = cluster.step(id, input, self.now_ns(), jitter, out);
+        let down_ns = next_voter_down_ns.take_if(|_| grants_vote(out));
+        out.drain(..).for_each(|output| self.carry_out(id, output));
         drop(state);
-        self.note(result.map_err(Finding::from));
+        if let Err(violation) = result {
+            self.note(violation.into());
+        }
         if let Some(down_ns) = down_ns {
             self.crash(id, down_ns);
         }
-        out.drain(..).for_each(|output| self.carry_out(id, output));
-        self.state.borrow_mut().out = out;
     }
 
     fn carry_out(self: &Rc<Self>, from: NodeId, output: Output) {
@@ -187,7 +233,9 @@ impl World {
         let state = self.state.borrow();
         let result = expectation(&state.mark, &state.cluster);
         drop(state);
-        self.note(result.map_err(Finding::from));
+        if let Err(stall) = result {
+            self.note(stall.into());
+        }
     }
 
     fn crash(self: &Rc<Self>, id: NodeId, down_ns: u64) {
@@ -222,10 +270,8 @@ impl World {
         }
     }
 
-    fn note(&self, result: Result<(), Finding>) {
-        if let Err(finding) = result {
-            self.state.borrow_mut().finding.get_or_insert((self.sim.now(), finding));
-        }
+    fn note(&self, finding: Finding) {
+        self.state.borrow_mut().finding.get_or_insert((self.sim.now(), finding));
     }
 
     fn pick(&self, target: Target) -> NodeId {

@@ -44,9 +44,10 @@ impl NodeId {
     }
 }
 
+/// Counted from 1, as a simulation counts its nodes.
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "n{}", self.0)
+        write!(f, "n{}", self.0 + 1)
     }
 }
 

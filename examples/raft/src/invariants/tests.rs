@@ -34,7 +34,7 @@ fn committed(id: usize, disk: Persisted, command: u64) -> Solo {
 #[test]
 fn two_leaders_in_one_term() {
     let (a, b) = (leader(0, disk(6, &[])), leader(1, disk(6, &[])));
-    check(&[&a, &b], expect!["n0 and n1 both lead term 7"]);
+    check(&[&a, &b], expect!["n1 and n2 both lead term 7"]);
     check(&[&a, &a, &leader(1, disk(7, &[]))], expect!["fine"]);
 }
 
@@ -47,7 +47,7 @@ fn one_entry_with_two_commands() {
     check(
         &[&a, &b],
         expect![
-            "entry 1 of term 2 on n1 holds command 20 after term 0, elsewhere command 10 after term 0"
+            "entry 1 of term 2 on n2 holds command 20 after term 0, elsewhere command 10 after term 0"
         ],
     );
 }
@@ -59,7 +59,7 @@ fn one_entry_with_two_pasts() {
     check(
         &[&a, &b],
         expect![
-            "entry 2 of term 3 on n1 holds command 2 after term 2, elsewhere command 2 after term 1"
+            "entry 2 of term 3 on n2 holds command 2 after term 2, elsewhere command 2 after term 1"
         ],
     );
 }
@@ -71,7 +71,7 @@ fn a_rival_entry_has_one_past_too() {
     check(
         &[&a, &b, &c],
         expect![
-            "entry 2 of term 3 on n2 holds command 2 after term 2, elsewhere command 2 after term 1"
+            "entry 2 of term 3 on n3 holds command 2 after term 2, elsewhere command 2 after term 1"
         ],
     );
 }
@@ -80,7 +80,7 @@ fn a_rival_entry_has_one_past_too() {
 fn a_leader_without_a_committed_entry() {
     let a = committed(0, disk(1, &[1]), 2);
     let b = leader(1, disk(3, &[1]));
-    check(&[&a, &b], expect!["n1 leads term 4 without the committed entry 2 of term 2"]);
+    check(&[&a, &b], expect!["n2 leads term 4 without the committed entry 2 of term 2"]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_committed_entry_taken_back() {
     let entries = [Entry { term: 5, command: 1 }].as_slice().into();
     a.hear(1, 5, Body::Append { prev: Position::default(), commit: 0, entries });
     let found = checker.observe(&a.node).unwrap_err();
-    expect!["n0 took back entry 1, which it had committed"].assert_eq(&found.to_string());
+    expect!["n1 took back entry 1, which it had committed"].assert_eq(&found.to_string());
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn different_commits_in_one_place() {
     check(
         &[&a, &b],
         expect![
-            "n1 committed command 6 of term 3 as entry 1, where command 5 of term 2 was committed before"
+            "n2 committed command 6 of term 3 as entry 1, where command 5 of term 2 was committed before"
         ],
     );
     a.step(Input::Propose(7));

@@ -1,50 +1,87 @@
-//! Whole runs in the simulation.
+//! Whole runs in the simulation: what is the same, and what is there to be seen.
 
 use super::*;
-use crate::invariants::Violation;
+use detsim::{Event, SimConfig};
+use expect_test::expect;
 
-fn run(seed: u64, drop_rate: f64, bug: Bug) -> Outcome {
-    Scenario { drop_rate, bug }.run(&Sim::new(seed)).unwrap()
+fn run(sim: &Sim) -> Outcome {
+    Scenario::default().run(sim).unwrap()
 }
 
-/// The first finding within 1,000 seeds, and its seed.
-fn first_finding(bug: Bug) -> (u64, Finding) {
-    let found = (0..1_000).find_map(|seed| Some((seed, run(seed, 0.0, bug).finding?.1)));
-    found.unwrap_or_else(|| panic!("{bug} was not found"))
+fn recording(seed: u64) -> Sim {
+    let mut config = SimConfig::default();
+    config.record = true;
+    Sim::with_config(seed, config)
 }
 
 #[test]
-fn correct_clusters_pass_and_are_busy() {
-    for seed in 0..200 {
-        let outcome = run(seed, 0.0, Bug::None);
-        assert_eq!(outcome.finding, None, "seed {seed}");
-        assert!(outcome.counts.events() >= 2_700, "seed {seed}: {outcome}");
+fn the_same_seed_gives_the_same_trace() {
+    for seed in 0..3 {
+        let (first, second) = (recording(seed), recording(seed));
+        assert_eq!(run(&first), run(&second));
+        assert_eq!(first.trace().to_string(), second.trace().to_string());
     }
+    assert_ne!(run(&Sim::new(3)).hash, run(&Sim::new(4)).hash);
 }
 
 #[test]
-fn a_lossy_network_breaks_no_invariant() {
-    for seed in 0..50 {
-        assert_eq!(run(seed, 0.2, Bug::None).finding, None, "seed {seed}");
-    }
+fn recording_changes_nothing() {
+    assert_eq!(run(&Sim::new(5)), run(&recording(5)));
 }
 
 #[test]
-fn each_bug_is_found_and_found_again() {
-    let check = |bug: Bug, is_it: fn(&Finding) -> bool| {
-        let (seed, found) = first_finding(bug);
-        assert!(is_it(&found), "{bug} at seed {seed}: {found}");
-        assert_eq!(run(seed, 0.0, bug), run(seed, 0.0, bug));
+fn the_choices_of_a_run_replay_its_network() {
+    let sim = recording(5);
+    let outcome = run(&sim);
+    let mut config = SimConfig::default();
+    config.replay = Some(sim.recorded_choices());
+    // The seed stays: it decides the plan and the nodes' timeouts.
+    let replayed = Sim::with_config(5, config);
+    assert_eq!(run(&replayed), outcome);
+    assert_eq!(replayed.unused_choices(), 0);
+}
+
+#[test]
+fn every_seed_is_a_run_of_its_own() {
+    let mut hashes: Vec<_> = (0..200).map(|seed| run(&Sim::new(seed)).hash).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), 200);
+}
+
+#[test]
+fn deliveries_and_faults_are_in_the_trace() {
+    let sim = recording(1);
+    let outcome = run(&sim);
+    let trace = sim.trace();
+    let count = |is_it: fn(&Event) -> bool| {
+        trace.moments.iter().filter(|moment| is_it(&moment.event)).count() as u64
     };
-    check(Bug::VoteNotPersisted, |f| matches!(f, Finding::Unsafe(Violation::TwoLeaders { .. })));
-    check(Bug::CommitOldTermByCounting, |f| {
-        matches!(f, Finding::Unsafe(Violation::Incomplete { .. }))
-    });
-    check(Bug::OneWayLivelock, |f| matches!(f, Finding::Stalled(Stall::NoCalm { .. })));
+    assert_eq!(count(|event| event.to_string().ends_with("arrives")), outcome.counts.messages);
+    assert_eq!(count(|event| event.to_string().ends_with("crashes")), outcome.counts.crashes);
+    assert!(count(|event| event.to_string().starts_with("partition ")) >= 2);
+    assert!(count(|event| event.to_string().starts_with("heal ")) >= 1);
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run() {
-    assert_eq!(run(3, 0.0, Bug::None), run(3, 0.0, Bug::None));
-    assert_ne!(run(3, 0.0, Bug::None).hash, run(4, 0.0, Bug::None).hash);
+fn the_world_ends_with_its_simulation() {
+    let sim = Sim::new(1);
+    let world = World::new(&sim, Scenario::default());
+    NodeId::all().for_each(|id| world.start(id));
+    sim.run_until(SimTime::from_millis(500)).unwrap();
+    let kept = Rc::downgrade(&world);
+    drop(world);
+    assert!(kept.strong_count() > 0, "handlers and timers hold it");
+    drop(sim);
+    assert_eq!(kept.strong_count(), 0);
+}
+
+#[test]
+fn a_problem_is_told_to_people() {
+    let scenario = Scenario { bug: Bug::OneWayLivelock, ..Scenario::default() };
+    let problem = (0..20).find_map(|seed| scenario.check(&Sim::new(seed)).err());
+    expect![[r#"
+        no stable leader: terms rose from 7 to 13 within a second
+        at 5.000000s, in a run with trouble of the kind: one-way"#]]
+    .assert_eq(&format!("{:?}", problem.unwrap()));
 }
