@@ -6,6 +6,11 @@
 //! subset of a run's choices is itself a legal run (an anchor that never comes up is counted as
 //! unused, a value out of bounds is the default); entropy (`getrandom` and its kin) is no choice.
 
+mod note;
+
+pub use note::{ChoiceNote, Decided};
+pub(crate) use note::{Note, Place};
+
 use crate::rng::{Ratio, Stream, fold, hash_bytes};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -53,6 +58,28 @@ enum Source {
     Set { set: BTreeMap<Key, (u64, bool)> },
 }
 
+/// What is kept of the choices of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Records {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Those that are not defaults.
+    Choices,
+    /// Those, and what each was about.
+    Notes,
+}
+
+impl Records {
+    pub(crate) fn of(all: bool, choices: bool) -> Self {
+        match (all, choices) {
+            (true, _) => Self::Notes,
+            (false, true) => Self::Choices,
+            (false, false) => Self::Nothing,
+        }
+    }
+}
+
 /// All choices of one run.
 #[derive(Debug, Default)]
 pub struct Choices {
@@ -61,38 +88,52 @@ pub struct Choices {
     /// By the hash of its name, the place of a stream.
     domains: BTreeMap<u64, Domain>,
     source: Source,
-    recording: bool,
+    records: Records,
     /// Neither recording nor replaying.
     plain: bool,
     recorded: Vec<Choice>,
+    /// One for each recorded choice, where notes are kept.
+    notes: Vec<Note>,
+    /// The names of the domains by their hashes, unless this is a plain run.
+    names: BTreeMap<u64, String>,
+    /// Where the run stands: as of the last call that could draw.
+    place: Place,
     seen: BTreeMap<(u64, Anchor), u32>,
 }
 
 impl Choices {
     /// Fresh choices of a seed; memory of an earlier run is kept for re-use.
-    pub(crate) fn reset(&mut self, seed: u64, recording: bool) {
+    pub(crate) fn reset(&mut self, seed: u64, records: Records) {
         self.seed = seed;
         self.streams.clear();
         self.domains.clear();
         self.source = Source::Seed;
-        self.recording = recording;
-        self.plain = !recording;
+        self.records = records;
+        self.plain = records == Records::Nothing;
         self.recorded.clear();
+        self.notes.clear();
+        self.names.clear();
+        self.place = Place::default();
         self.seen.clear();
     }
 
-    /// From now on the choices of `set` are taken, and defaults everywhere else.
+    /// From now on the choices of `set` are taken, and defaults everywhere else. Those that take
+    /// effect are recorded: they are what a smaller set is made of.
     pub fn replay(&mut self, set: &[Choice]) {
         let entry = |c: &Choice| ((c.domain, c.anchor, c.occurrence), (c.picked, false));
         self.source = Source::Set { set: set.iter().map(entry).collect() };
+        self.records = self.records.max(Records::Choices);
         self.plain = false;
     }
 
     /// Registers the stream `name` (the same name gives the same stream).
     pub fn domain(&mut self, name: &str) -> Domain {
         let key = hash_bytes(name.as_bytes());
-        let Self { streams, domains, seed, .. } = self;
+        let Self { streams, domains, seed, names, plain, .. } = self;
         *domains.entry(key).or_insert_with(|| {
+            if !*plain {
+                names.insert(key, name.to_owned());
+            }
             streams.push((key, Stream::keyed(*seed, key)));
             Domain(streams.len() as u32 - 1)
         })
@@ -121,7 +162,8 @@ impl Choices {
             None => drawn,
             Some(value) => value.filter(|v| *v < bound).unwrap_or(default),
         };
-        self.note(Choice { domain: key, anchor, occurrence, picked, default });
+        let choice = Choice { domain: key, anchor, occurrence, picked, default };
+        self.note(choice, |_| Decided::Drawn { value: picked, bound });
         picked
     }
 
@@ -154,7 +196,8 @@ impl Choices {
             None => drawn,
             Some(value) => value == Some(1),
         };
-        self.note(Choice { domain: key, anchor, occurrence, picked: picked.into(), default: 0 });
+        let choice = Choice { domain: key, anchor, occurrence, picked: picked.into(), default: 0 };
+        self.note(choice, |_| Decided::Happened);
         picked
     }
 
@@ -190,11 +233,39 @@ impl Choices {
         *count - 1
     }
 
-    /// Records a choice, unless it is the default.
-    pub(crate) fn note(&mut self, choice: Choice) {
-        if self.recording && choice.picked != choice.default {
-            self.recorded.push(choice);
+    /// Records a choice, unless it is the default; `decided` says what it was about, where that
+    /// is asked for.
+    pub(crate) fn note(&mut self, choice: Choice, decided: impl FnOnce(&mut Note) -> Decided) {
+        if self.records == Records::Nothing || choice.picked == choice.default {
+            return;
         }
+        self.recorded.push(choice);
+        if self.records == Records::Notes {
+            let domain = self.names.get(&choice.domain).cloned().unwrap_or_default();
+            let mut note = Note::new(&self.place, domain);
+            note.decided = decided(&mut note);
+            self.notes.push(note);
+        }
+    }
+
+    /// Are choices to be told?
+    pub(crate) fn takes_notes(&self) -> bool {
+        self.records == Records::Notes
+    }
+
+    /// The run stands here.
+    pub(crate) fn set_place(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// What the recorded choices were about, one for each; empty where notes are not kept.
+    pub(crate) fn notes(&self) -> Vec<ChoiceNote> {
+        self.notes.iter().map(Note::told).collect()
+    }
+
+    /// The names of the domains by their hashes; none in a run that neither records nor replays.
+    pub fn domain_names(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.names.iter().map(|(hash, name)| (*hash, name.as_str()))
     }
 
     /// The non-default choices of this run so far, where recording is on.
@@ -216,8 +287,10 @@ impl Choices {
     }
 }
 
-/// The key of the scheduler's picks and preemptions among the domains.
-pub(crate) const SCHED: u64 = fold(0x5CED, 1);
+/// The domain of the picks among ready tasks.
+pub const SCHED: u64 = fold(0x5CED, 1);
+/// The domain of the stops before operations.
+pub const STOPS: u64 = fold(SCHED, 2);
 
 #[cfg(test)]
 mod tests;

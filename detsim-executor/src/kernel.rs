@@ -7,7 +7,7 @@
 
 use crate::SimTime;
 use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
-use crate::choice::{Anchor, Choice, Choices, SCHED};
+use crate::choice::{Anchor, Choice, Choices, Records};
 use crate::event::{Event, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::limits::Limits;
@@ -44,6 +44,8 @@ pub struct SimConfig {
     pub limits: Limits,
     /// Keep the trace and the non-default choices, and the stack of every wait.
     pub record: bool,
+    /// Keep the non-default choices alone. A replay keeps them anyway.
+    pub record_choices: bool,
     /// Where tasks may be stopped.
     pub preempt: Preempt,
     /// Take these choices and defaults for all others, instead of the seed's.
@@ -104,7 +106,7 @@ impl Kernel {
         (self.now_ns, self.paused_clock) = (0, false);
         (self.steps, self.completed) = (0, 0);
         (self.limits, self.preempt) = (config.limits, config.preempt);
-        self.choices.reset(seed, config.record);
+        self.choices.reset(seed, Records::of(config.record, config.record_choices));
         self.policy.reset(config.strategy, self.choices.stream("sched"));
         if let Some(set) = &config.replay {
             self.choices.replay(set);
@@ -260,41 +262,9 @@ impl Kernel {
 
     /// The moment of a pick, between two polls.
     #[inline]
-    fn moment(&self) -> Pick {
+    pub(crate) fn moment(&self) -> Pick {
         let current = (self.last_run != NO_TASK).then_some(self.last_run);
         Pick { current, is_yield: !self.stopped }
-    }
-
-    #[cold]
-    fn pick_slow(&mut self) -> Option<u32> {
-        let at = self.moment();
-        let default = self.policy.default_pick(at)?;
-        let actor = at.current.and_then(|slot| Some((slot, self.tasks.get(slot)?.sig)));
-        let anchor = actor.map_or(Anchor::default(), |(slot, sig)| {
-            let cold = self.tasks.cold_mut(slot);
-            cold.picks += 1;
-            Anchor { actor: sig, ordinal: cold.picks }
-        });
-        let occurrence = self.choices.occurrence(SCHED, anchor);
-        let picked = match self.choices.replayed(SCHED, anchor, occurrence) {
-            None => self.policy.pick(at)?,
-            Some(wanted) => {
-                let slot = wanted.and_then(|sig| self.ready_slot(sig)).unwrap_or(default);
-                self.policy.remove(slot);
-                slot
-            }
-        };
-        let sig = |slot| self.tasks.get(slot).map_or(0, |s: &Slot| s.sig);
-        let (picked_sig, default_sig) = (sig(picked), sig(default));
-        let choice =
-            Choice { domain: SCHED, anchor, occurrence, picked: picked_sig, default: default_sig };
-        self.choices.note(choice);
-        Some(picked)
-    }
-
-    fn ready_slot(&self, sig: u64) -> Option<u32> {
-        let mut living = self.tasks.living();
-        living.find(|(_, s)| s.sig == sig && s.queued && self.nodes.runs(s.node)).map(|(i, _)| i)
     }
 
     // ------------------------------------------------------------ operations
@@ -335,7 +305,7 @@ impl Kernel {
         slot.stop_at = after.map_or(u32::MAX, |n| slot.ops.saturating_add(n));
         // A waker that is not the task's own belongs to a combinator that may never poll again.
         let own = crate::waker::ours(waker) == Some(self.tag.word);
-        let stops = self.stop_choice(anchor, drawn) && own;
+        let stops = self.stop_choice(anchor, drawn, own, object, kind);
         if !stops {
             return false;
         }
@@ -349,27 +319,6 @@ impl Kernel {
             op: format!("{} on {}", kind.word(), object.shown()),
         });
         true
-    }
-
-    fn stop_choice(&mut self, anchor: Anchor, drawn: bool) -> bool {
-        if self.choices.is_plain() {
-            return drawn;
-        }
-        let domain = fold(SCHED, 2);
-        let occurrence = self.choices.occurrence(domain, anchor);
-        let picked = match self.choices.replayed(domain, anchor, occurrence) {
-            None => drawn,
-            Some(value) => value == Some(1),
-        };
-        if self.choices.is_replay() {
-            // Every operation asks: the set, not a count, says where to stop.
-            if let Some(slot) = self.tasks.get_mut(self.current) {
-                slot.stop_at = 0;
-            }
-        }
-        let picked_value = u64::from(picked);
-        self.choices.note(Choice { domain, anchor, occurrence, picked: picked_value, default: 0 });
-        picked
     }
 
     /// Before which operation a fresh task is stopped first.
@@ -528,6 +477,9 @@ impl Kernel {
     /// The choices of this run.
     #[inline]
     pub fn choices(&mut self) -> &mut Choices {
+        if !self.choices.is_plain() {
+            self.place_choices();
+        }
         &mut self.choices
     }
 

@@ -13,6 +13,7 @@ mod bound;
 pub mod choice;
 pub mod context;
 mod deadlock;
+mod decide;
 mod device;
 pub mod event;
 mod failure;
@@ -41,7 +42,7 @@ mod waker;
 
 pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 pub use bound::{Bound, In};
-pub use choice::{Anchor, Choice, Choices, Domain};
+pub use choice::{Anchor, Choice, ChoiceNote, Choices, Decided, Domain};
 pub use deadlock::{BlockedTask, Deadlock, PartyShown, WaitsFor};
 pub use device::Device;
 pub use event::{Event, NodeId, TaskNumber};

@@ -61,8 +61,8 @@ pub trait Scheduler: fmt::Debug {
         self.len() == 0
     }
 
-    /// The slot that a run of defaults would take now: the task that was stopped, else the one
-    /// that waits longest.
+    /// The slot that a run of defaults would take now: the task that has been ready longest. All
+    /// schedulers agree on it: a recorded run of any of them is replayed against this default.
     fn default_pick(&self, at: Pick) -> Option<u32>;
 }
 

@@ -249,7 +249,8 @@ impl Sim {
         self.with(|kernel| kernel.limits.steps = steps);
     }
 
-    /// Lets a scheduler of one's own decide who runs next, from now on.
+    /// Lets a scheduler of one's own decide who runs next, from now on. In a replay it is not
+    /// asked: the given choices decide.
     ///
     /// # Panics
     /// Where a task is ready already: it would be forgotten.
@@ -257,7 +258,11 @@ impl Sim {
     pub fn set_scheduler(&self, scheduler: Box<dyn Scheduler>) {
         let fresh = self.with(|kernel| kernel.tasks.alive() == 0);
         assert!(fresh, "detsim: a scheduler is set before the first task is spawned");
-        self.with(|kernel| kernel.policy.set_other(scheduler));
+        self.with(|kernel| {
+            if !kernel.choices.is_replay() {
+                kernel.policy.set_other(scheduler);
+            }
+        });
     }
 
     /// A random word of the program's own stream, which no scheduling shifts. Not a choice: it is
@@ -318,10 +323,18 @@ impl Sim {
         self.with(|kernel| kernel.recorder.trace().clone())
     }
 
-    /// The choices that were not defaults so far, where the run is recorded.
+    /// The choices that were not defaults so far, where the run is recorded; in a replay, those of
+    /// the given ones that took effect.
     #[track_caller]
     pub fn recorded_choices(&self) -> Vec<crate::choice::Choice> {
         self.with(|kernel| kernel.choices.recorded().to_vec())
+    }
+
+    /// What each of [`Self::recorded_choices`] was about, where the run is recorded in full. Looks
+    /// up the places of stacks, which takes milliseconds for each stop of a task.
+    #[track_caller]
+    pub fn recorded_notes(&self) -> Vec<crate::choice::ChoiceNote> {
+        self.with(|kernel| kernel.choices.notes())
     }
 
     /// In a replay, how many of the given choices have not come up.

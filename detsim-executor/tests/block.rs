@@ -1,8 +1,8 @@
 //! The blocking core under a lock of one's own: what every primitive of the shim relies on.
 
 use detsim_executor::{
-    Block, Bound, Failure, Object, OpKind, Party, ResourceKind, Role, Sim, Waiter, context,
-    sleep_until, storable,
+    Block, Bound, Choice, ChoiceNote, Decided, Failure, Object, OpKind, Party, ResourceKind, Role,
+    Sim, SimConfig, Waiter, context, sleep_until, storable,
 };
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -154,4 +154,74 @@ fn the_shape_is_of_conflicts_and_the_order_of_everything() {
     assert_eq!(shapes, 1, "independent locks have one shape");
     assert!(orders > 1);
     assert!(count(true).0 > 1, "orders of one lock are shapes");
+}
+
+/// Workers that take and give back two locks, one inside the other, in the same order.
+fn contended(seed: u64, record: bool, replay: Option<Vec<Choice>>) -> Sim {
+    let mut config = SimConfig::default();
+    (config.record, config.replay) = (record, replay);
+    let sim = Sim::with_config(seed, config);
+    let (outer, inner) = (Lock::new(), Lock::new());
+    for index in 0..4 {
+        let (outer, inner) = (Rc::clone(&outer), Rc::clone(&inner));
+        drop(sim.spawn(format!("t{index}"), async move {
+            for round in 0..3 {
+                outer.take().await;
+                inner.take().await;
+                inner.give_back();
+                outer.give_back();
+                if round == index {
+                    sleep_until(context::now() + Duration::from_millis(1)).await;
+                }
+            }
+        }));
+    }
+    sim.run().unwrap();
+    sim
+}
+
+#[test]
+fn all_choices_of_a_run_replay_it_to_the_hash() {
+    for seed in 0..200 {
+        let first = contended(seed, true, None);
+        let choices = first.recorded_choices();
+        let again = contended(seed, false, Some(choices.clone()));
+        assert_eq!((again.hash(), again.unused_choices()), (first.hash(), 0), "seed {seed}");
+        assert_eq!(again.recorded_choices(), choices, "seed {seed}");
+    }
+}
+
+#[test]
+fn what_took_effect_of_a_subset_is_the_same_run() {
+    for seed in 0..200 {
+        let choices = contended(seed, true, None).recorded_choices();
+        let half: Vec<Choice> = choices.into_iter().step_by(2).collect();
+        let first = contended(seed, false, Some(half));
+        let taken = first.recorded_choices();
+        let again = contended(seed, false, Some(taken.clone()));
+        assert_eq!((again.hash(), again.recorded_choices()), (first.hash(), taken), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_choice_is_told_with_task_operation_and_place() {
+    let is_stop = |note: &&ChoiceNote| matches!(note.decided, Decided::Stopped { .. });
+    let told = |seed| {
+        let sim = contended(seed, true, None);
+        let (choices, notes) = (sim.recorded_choices(), sim.recorded_notes());
+        assert_eq!(choices.len(), notes.len());
+        notes.iter().any(|note| is_stop(&note)).then_some(notes)
+    };
+    let notes = (0..50).find_map(told).expect("a random walk stops tasks");
+    let stopped = notes.iter().find(is_stop).expect("looked for above");
+    assert!(stopped.task.starts_with("task ") && stopped.task.contains("\"t"), "{stopped:?}");
+    let Decided::Stopped { op, object } = &stopped.decided else { unreachable!() };
+    assert_eq!(op, "lock");
+    assert!(object.contains(" of detsim-executor/tests/block.rs:"), "{object}");
+    assert!(stopped.stack[0].contains("tests/block.rs:"), "{:?}", stopped.stack);
+    let ran = notes.iter().find(|note| matches!(note.decided, Decided::Ran { .. }));
+    let Decided::Ran { task, instead_of } = &ran.expect("a random walk picks").decided else {
+        unreachable!()
+    };
+    assert_ne!(task, instead_of);
 }

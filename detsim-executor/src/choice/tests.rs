@@ -8,7 +8,7 @@ fn anchor(ordinal: u32) -> Anchor {
 
 fn fresh(recording: bool) -> (Choices, Domain) {
     let mut choices = Choices::default();
-    choices.reset(42, recording);
+    choices.reset(42, Records::of(false, recording));
     let net = choices.domain("net/a/b");
     (choices, net)
 }
@@ -41,7 +41,7 @@ fn the_whole_set_replays_the_run() {
     let drawn = run(&mut first, d);
     let set = first.recorded().to_vec();
     let mut again = Choices::default();
-    again.reset(1, false); // the seed no longer matters
+    again.reset(1, Records::Nothing); // the seed no longer matters
     again.replay(&set);
     let e = again.domain("net/a/b");
     assert_eq!(drawn, run(&mut again, e));
@@ -55,7 +55,7 @@ fn any_subset_is_a_legal_run() {
     let kept = first.recorded()[1];
     let stray = Choice { anchor: Anchor { actor: 99, ordinal: 0 }, ..kept };
     let mut again = Choices::default();
-    again.reset(42, false);
+    again.reset(42, Records::Nothing);
     again.replay(&[kept, stray]);
     let e = again.domain("net/a/b");
     let values = run(&mut again, e);
@@ -113,4 +113,33 @@ fn what_never_happens_draws_nothing() {
     assert!(!a.happens(d, anchor(0), Ratio::NEVER));
     assert!(b.happens(e, anchor(0), Ratio::ALWAYS));
     assert_ne!(run(&mut a, d), run(&mut b, e));
+}
+
+#[test]
+fn a_replay_records_what_took_effect() {
+    let (mut first, d) = fresh(true);
+    run(&mut first, d);
+    let kept = first.recorded()[1];
+    let wild = Choice { picked: 17, ..first.recorded()[0] };
+    let mut again = Choices::default();
+    again.reset(42, Records::Nothing);
+    again.replay(&[wild, kept]);
+    let e = again.domain("net/a/b");
+    run(&mut again, e);
+    assert_eq!(again.recorded(), [kept]);
+    assert!(again.notes().is_empty());
+}
+
+#[test]
+fn notes_say_which_domain_and_what_was_drawn() {
+    let mut choices = Choices::default();
+    choices.reset(42, Records::Notes);
+    let net = choices.domain("net/a/b");
+    run(&mut choices, net);
+    let notes = choices.notes();
+    assert_eq!(notes.len(), choices.recorded().len());
+    assert_eq!(notes[0].domain, "net/a/b");
+    let picked = choices.recorded()[0].picked;
+    assert_eq!(notes[0].decided, Decided::Drawn { value: picked, bound: 4 });
+    assert_eq!(choices.domain_names().collect::<Vec<_>>(), [(hash_bytes(b"net/a/b"), "net/a/b")]);
 }

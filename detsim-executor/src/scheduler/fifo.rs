@@ -3,8 +3,8 @@
 use super::{Pick, Ready, Scheduler};
 use std::collections::VecDeque;
 
-/// Runs the ready tasks in the order they became ready, each until it waits. The one exception is
-/// a task that was stopped before an operation: it goes on first, as if it had not been stopped.
+/// Runs the ready tasks in the order they became ready, each until it waits. A task that a replay
+/// stops before an operation goes behind those that were ready then.
 #[derive(Debug, Default)]
 pub struct Fifo {
     queue: VecDeque<u32>,

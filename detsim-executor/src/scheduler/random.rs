@@ -85,10 +85,7 @@ impl Scheduler for Random {
         self.ready.len()
     }
 
-    fn default_pick(&self, at: Pick) -> Option<u32> {
-        let stopped = at.current.filter(|_| !at.is_yield);
-        let stopped = stopped.filter(|slot| self.ready.iter().any(|entry| entry.slot == *slot));
-        let oldest = || self.ready.iter().min_by_key(|entry| entry.arrival).map(|e| e.slot);
-        stopped.or_else(oldest)
+    fn default_pick(&self, _at: Pick) -> Option<u32> {
+        self.ready.iter().min_by_key(|entry| entry.arrival).map(|entry| entry.slot)
     }
 }

@@ -49,11 +49,15 @@ fn random_depends_on_the_seed_alone() {
 }
 
 #[test]
-fn the_default_goes_on_with_a_stopped_task() {
-    let mut policy = filled(Strategy::Random, 1);
-    let stopped = Pick { current: Some(5), is_yield: false };
-    assert_eq!(policy.default_pick(stopped), Some(5));
-    assert_eq!(policy.default_pick(Pick { is_yield: true, ..stopped }), Some(0));
+fn the_default_is_the_same_for_all_strategies() {
+    for (name, strategy) in Strategy::ALL {
+        let mut policy = filled(strategy, 1);
+        let stopped = Pick { current: Some(5), is_yield: false };
+        assert_eq!(policy.default_pick(stopped), Some(0), "{name}");
+        policy.remove(0);
+        policy.ready(0, || ready(0));
+        assert_eq!(policy.default_pick(START), Some(1), "{name}");
+    }
 }
 
 #[test]
