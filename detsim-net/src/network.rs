@@ -46,12 +46,17 @@ pub struct Network<M> {
 pub(crate) struct Shared<M> {
     pub(crate) sim: Sim,
     pub(crate) wire: RefCell<Wire>,
-    /// By slot of the wire.
-    payloads: RefCell<Vec<Option<M>>>,
-    /// By node; taken out while it runs.
-    handlers: RefCell<Vec<Option<Handler<M>>>>,
+    store: RefCell<Store<M>>,
     /// How to copy a message; there before any link may duplicate.
     pub(crate) copy: Cell<Option<CopyOf<M>>>,
+}
+
+/// What a user gave into the network.
+struct Store<M> {
+    /// By slot of the wire.
+    payloads: Vec<Option<M>>,
+    /// By node; taken out while it runs.
+    handlers: Vec<Option<Handler<M>>>,
 }
 
 impl<M: 'static> Network<M> {
@@ -61,8 +66,7 @@ impl<M: 'static> Network<M> {
         let shared = Rc::new(Shared {
             sim: sim.clone(),
             wire: RefCell::new(Wire::new()),
-            payloads: RefCell::default(),
-            handlers: RefCell::default(),
+            store: RefCell::default(),
             copy: Cell::new(None),
         });
         let device = sim.add_device(Rc::clone(&shared) as Rc<dyn Device>);
@@ -76,13 +80,13 @@ impl<M> Network<M> {
     #[track_caller]
     pub fn register(&self, node: NodeId, handler: impl FnMut(NodeId, M) + 'static) {
         known(self.with(|wire, kernel| wire.listen(kernel, node)));
-        let mut handlers = self.shared.handlers.borrow_mut();
+        let mut store = self.shared.store.borrow_mut();
         let at = usize::from(node.0);
-        if at >= handlers.len() {
-            handlers.resize_with(at + 1, || None);
+        if at >= store.handlers.len() {
+            store.handlers.resize_with(at + 1, || None);
         }
-        let old = handlers[at].replace(Box::new(handler));
-        drop(handlers);
+        let old = store.handlers[at].replace(Box::new(handler));
+        drop(store);
         drop(old);
     }
 
@@ -172,7 +176,7 @@ impl<M> Network<M> {
 
 impl<M> Shared<M> {
     fn put(&self, slot: u32, message: M) {
-        let mut payloads = self.payloads.borrow_mut();
+        let payloads = &mut self.store.borrow_mut().payloads;
         let at = slot as usize;
         if at >= payloads.len() {
             payloads.resize_with(at + 1, || None);
@@ -186,25 +190,29 @@ impl<M> Shared<M> {
         self.put(slot, copy(message));
     }
 
-    /// Nothing, where a copy was to be made and the message's `Clone` panicked.
-    fn take(&self, slot: u32) -> Option<M> {
-        self.payloads.borrow_mut().get_mut(slot as usize)?.take()
-    }
-
+    /// Takes payloads out, and drops them with nothing borrowed. A slot is empty where a copy was
+    /// to be made and the message's `Clone` panicked.
     fn discard(&self, slots: &[u32]) {
-        slots.iter().for_each(|slot| drop(self.take(*slot)));
+        for slot in slots {
+            let payload =
+                self.store.borrow_mut().payloads.get_mut(*slot as usize).map(Option::take);
+            drop(payload);
+        }
     }
 
     fn deliver(&self, slot: u32, from: NodeId, to: NodeId) {
-        let Some(message) = self.take(slot) else { return };
         let at = usize::from(to.0);
-        let handler = self.handlers.borrow_mut().get_mut(at).and_then(Option::take);
-        let Some(mut handler) = handler else { return };
+        let mut store = self.store.borrow_mut();
+        let Store { payloads, handlers } = &mut *store;
+        let message = payloads.get_mut(slot as usize).and_then(Option::take);
+        let handler = handlers.get_mut(at).and_then(Option::take);
+        drop(store);
+        let (Some(message), Some(mut handler)) = (message, handler) else { return };
         handler(from, message);
-        let mut handlers = self.handlers.borrow_mut();
+        let mut store = self.store.borrow_mut();
         // It may have registered another in its place.
-        if handlers[at].is_none() {
-            handlers[at] = Some(handler);
+        if store.handlers[at].is_none() {
+            store.handlers[at] = Some(handler);
         }
     }
 
@@ -222,7 +230,7 @@ impl<M> Device for Shared<M> {
     fn handle(&self) {
         match wire::receive(&self.wire) {
             Some(Due::Delivered { slot, from, to }) => self.deliver(slot, from, to),
-            Some(Due::Lost { slot }) => drop(self.take(slot)),
+            Some(Due::Lost { slot }) => self.discard(&[slot]),
             Some(Due::Held) | None => {}
         }
     }
@@ -240,9 +248,14 @@ impl<M> Device for Shared<M> {
     }
 
     fn on_end(&self) {
-        let (payloads, handlers) = (self.payloads.take(), self.handlers.take());
-        drop(payloads);
-        drop(handlers);
+        let store = self.store.take();
+        drop(store);
+    }
+}
+
+impl<M> Default for Store<M> {
+    fn default() -> Self {
+        Self { payloads: Vec::new(), handlers: Vec::new() }
     }
 }
 

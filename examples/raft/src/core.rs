@@ -161,9 +161,9 @@ pub struct Config {
 }
 
 impl Config {
-    /// A correct node with a heartbeat every 36 ms and elections after 120 to 240 ms.
+    /// A correct node with a heartbeat every 38 ms and elections after 120 to 240 ms.
     pub const fn new(id: NodeId) -> Self {
-        Self { id, heartbeat_ns: 36_000_000, election_ns: 120_000_000, bug: Bug::None }
+        Self { id, heartbeat_ns: 38_000_000, election_ns: 120_000_000, bug: Bug::None }
     }
 }
 

@@ -156,10 +156,8 @@ impl Testbed {
         let mut out = std::mem::take(&mut self.out);
         let Self { cluster, numbers, now_ns, .. } = self;
         cluster.step(id, input, *now_ns, &mut |bound| numbers.below(bound), &mut out)?;
-        if grants_vote(&out) {
-            if let Some(down_ns) = self.next_voter_down_ns.take() {
-                self.crash(id, down_ns);
-            }
+        if let Some(down_ns) = self.next_voter_down_ns.take_if(|_| grants_vote(&out)) {
+            self.crash(id, down_ns);
         }
         for output in out.drain(..) {
             self.carry_out(id, output);

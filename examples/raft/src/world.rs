@@ -13,7 +13,7 @@ use std::time::Duration;
 use detsim::{Failure, Network, RunHash, Sim, SimTime};
 
 use crate::cluster::{Cluster, Counts, grants_vote};
-use crate::core::{Bug, Input, Message, NODES, NodeId, NodeSet, Output};
+use crate::core::{Bug, Input, Message, NODES, NodeId, NodeSet, Output, Timer};
 use crate::finding::Finding;
 use crate::liveness::{Mark, Stall};
 use crate::plan::{Action, END_NS, Plan, Target, Trouble, client_pause_ns};
@@ -151,7 +151,7 @@ impl World {
             commands: 0,
             finding: None,
         };
-        let hosts = std::array::from_fn(|at| sim.node(&NodeId::new(at).to_string()));
+        let hosts = std::array::from_fn(|at| sim.node(NodeId::new(at).to_string()));
         Rc::new(Self { sim: sim.clone(), network, hosts, state: RefCell::new(state) })
     }
 
@@ -174,7 +174,16 @@ impl World {
         let jitter = &mut |bound| self.sim.random_below(bound);
         let result = cluster.step(id, input, self.now_ns(), jitter, out);
         let down_ns = next_voter_down_ns.take_if(|_| grants_vote(out));
-        out.drain(..).for_each(|output| self.carry_out(id, output));
+        for output in out.drain(..) {
+            match output {
+                Output::Send { to, message } => {
+                    self.network.send(self.host(id), self.host(to), message);
+                }
+                Output::SetTimer { timer, at_ns } => self.set_timer(id, timer, at_ns),
+                // The disk is the cluster's, and it is never slow.
+                Output::Persist(_) | Output::Committed { .. } | Output::Refused { .. } => {}
+            }
+        }
         drop(state);
         if let Err(violation) = result {
             self.note(violation.into());
@@ -184,19 +193,10 @@ impl World {
         }
     }
 
-    fn carry_out(self: &Rc<Self>, from: NodeId, output: Output) {
-        match output {
-            Output::Send { to, message } => {
-                self.network.send(self.host(from), self.host(to), message);
-            }
-            Output::SetTimer { timer, at_ns } => {
-                let world = Rc::clone(self);
-                let at = SimTime::from_nanos(at_ns);
-                self.sim.at(at, move || world.step(from, Input::Timer(timer)));
-            }
-            // The disk is the cluster's, and it is never slow.
-            Output::Persist(_) | Output::Committed { .. } | Output::Refused { .. } => {}
-        }
+    fn set_timer(self: &Rc<Self>, id: NodeId, timer: Timer, at_ns: u64) {
+        let world = Rc::clone(self);
+        let fire = move || world.step(id, Input::Timer(timer));
+        self.sim.at(SimTime::from_nanos(at_ns), fire);
     }
 
     fn act(self: &Rc<Self>, action: Action) {
@@ -207,12 +207,12 @@ impl World {
             Action::Split { who, companion } => {
                 let mut side = NodeSet::only(self.pick(who));
                 side.insert(companion);
-                self.network.partition(&self.hosts_of(side), &self.hosts_of(side.complement()));
+                self.network.partition(self.hosts_of(side), self.hosts_of(side.complement()));
             }
             Action::Deafen(who) => {
                 let who = NodeSet::only(self.pick(who));
                 let others = self.hosts_of(who.complement());
-                self.network.partition_one_way(&others, &self.hosts_of(who));
+                self.network.partition_one_way(others, self.hosts_of(who));
             }
             Action::Heal => self.network.heal_all(),
             Action::Crash { who, down_ns } => self.crash(self.pick(who), down_ns),
