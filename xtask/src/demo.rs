@@ -32,32 +32,35 @@ const CLEAN: &[&str] = &["--test=sweep", "--", "--exact", "--show-output", "no_t
 const PLANTED: &[&str] = &["--test=planted", "--", "--exact", "--ignored", "split_brain"];
 
 const OPENING: &str = "\
-Five Raft nodes on a simulated network: elections, partitions, heals, crashes. After every message
-and every timer: no two leaders in a term, equal logs up to what is committed.";
+Five Raft nodes on a simulated network: eight simulated seconds of elections, partitions, crashes
+and heals a seed. After every message and timer: no two leaders in a term, equal logs up to what
+is committed.";
 
 const PLANT: &str = "\
-The same cluster with a mistake that people make: a node that restarts has forgotten its vote. This
-sweep is meant to fail.";
+The same cluster with a mistake that people make: a node that restarts has forgotten its vote, and
+may give it twice. This sweep is meant to fail.";
 
-const REPLAY: &str =
-    "The seed is the whole bug report. The line above, typed, meant to fail again:";
+const REPLAY: &str = "\
+A seed is a whole run. The line that the sweep ended with, typed, is meant to fail again, with the
+same finding at the same instant and the same run hash:";
 
 const NEXT: &str = "\
-The same finding, word for word. What to type next: that line again, with DETSIM_LOG=debug in front
-for what the nodes say, or
+It did. What to type next: that line once more, or
 
-    cargo xtask sim raft --bug vote-not-persisted --trials 100
+    cargo xtask sim raft --bug vote-not-persisted --seed 100 --trials 100
     cargo xtask test
 
 The cluster is in examples/raft/src, its two sweeps in examples/raft/tests.";
 
 impl Demo {
     pub(crate) fn run(&self) -> Result {
+        // So that the times below are those of sweeps.
+        process::run(&mut raft(&["--no-run"]))?;
         println!("{OPENING}\n");
-        play(&mut sweep(CLEAN), Ending::Clean)?;
+        play(&mut raft(CLEAN), Ending::Clean)?;
 
         println!("{PLANT}\n");
-        let found = play(&mut sweep(PLANTED), Ending::Found)?;
+        let found = play(&mut raft(PLANTED), Ending::Found)?;
 
         let line = found.reproduce_line()?;
         println!("{REPLAY}\n\n    {line}\n");
@@ -70,9 +73,10 @@ impl Demo {
     }
 }
 
-fn sweep(test: &[&str]) -> Command {
+/// The tests of the Raft world, optimised.
+fn raft(args: &[&str]) -> Command {
     let mut cargo = process::cargo(&["test", "--release", "--package=raft"]);
-    cargo.args(test);
+    cargo.args(args);
     cargo
 }
 

@@ -19,6 +19,7 @@ pub(crate) struct Sim {
 #[derive(Debug, Subcommand)]
 enum World {
     Kv(Kv),
+    Raft(Raft),
 }
 
 /// Which seeds to run.
@@ -42,6 +43,19 @@ struct Kv {
     checksums: Switch,
 }
 
+/// Five Raft nodes among partitions.
+#[derive(Args, Debug)]
+struct Raft {
+    #[command(flatten)]
+    seeds: Seeds,
+    /// The rate at which messages are lost, from 0 to 1.
+    #[arg(long, default_value = "0", value_name = "RATE", value_parser = rate)]
+    drop: f64,
+    /// The mistake that every node makes; any other word is answered with the list of names.
+    #[arg(long, default_value = "none", value_name = "NAME")]
+    bug: raft::core::Bug,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Switch {
     Off,
@@ -53,6 +67,7 @@ impl Sim {
         let mut out = io::stdout().lock();
         let (Seeds { seed, trials }, found) = match &self.world {
             World::Kv(kv) => (kv.seeds, kv::run(&kv.options(), &mut out)?),
+            World::Raft(raft) => (raft.seeds, raft::trials::run(&raft.options(), &mut out)?),
         };
         match found {
             false => Ok(()),
@@ -69,5 +84,30 @@ impl Kv {
             Switch::On => kv::Checksums::On,
         };
         kv::Options { seed, trials, checksums }
+    }
+}
+
+impl Raft {
+    fn options(&self) -> raft::trials::Options {
+        let Seeds { seed, trials } = self.seeds;
+        raft::trials::Options { seed, trials, drop_rate: self.drop, bug: self.bug }
+    }
+}
+
+fn rate(text: &str) -> std::result::Result<f64, &'static str> {
+    let rate = text.parse().ok().filter(|rate| (0.0..=1.0).contains(rate));
+    rate.ok_or("a rate is a number from 0 to 1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_from_0_to_1() {
+        assert_eq!([rate("0"), rate("0.25"), rate("1")], [Ok(0.0), Ok(0.25), Ok(1.0)]);
+        for text in ["-0.1", "1.5", "NaN", "much"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
     }
 }

@@ -38,13 +38,14 @@ impl Story {
     }
 
     /// What was found in the first failing seed: the lines from its headline to the summary,
-    /// without those about other seeds.
+    /// without those about other seeds and the empty ones.
     pub(super) fn finding(&self) -> Result<Vec<&str>> {
         let lines = self.lines.iter().map(String::as_str);
         let from_headline = lines.skip_while(|line| !line.starts_with("detsim: seed "));
         let finding = from_headline
             .take_while(|line| !line.starts_with("the same failure in other seeds"))
             .take_while(|line| !line.contains(SUMMARY))
+            .filter(|line| !line.is_empty())
             .collect::<Vec<_>>();
         match finding.is_empty() {
             true => Err(Failure::new("the sweep printed no `detsim: seed ..`")),
