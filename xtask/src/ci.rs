@@ -58,7 +58,7 @@ fn lint(steps: &mut Steps) {
 }
 
 /// Commands of this program whose standard output is the same in every process that runs them:
-/// what a sweep finds and tells, and the runs of the worlds, run hashes included.
+/// what sweeps find and tell, run hashes included, and what the worlds' runs come to.
 const REPEATABLE: [&[&str]; 3] = [
     &["demo"],
     &["sim", "raft", "--trials", "20", "--drop", "0.05"],
