@@ -393,9 +393,9 @@ impl Block {
         let record = kernel.graph.insert(wait) + 1;
         kernel.record_with(|k| Event::Blocked {
             task: k.current_number(),
-            op: op.word().to_owned(),
-            resource: object.shown(),
-            site: site::shown(site),
+            op,
+            object: k.recorder.object(object),
+            site: k.recorder.site(site),
         });
         Waiter { waker, record }
     }

@@ -1,13 +1,15 @@
-//! What happened: one closed enum of plain data.
+//! What happened: one closed enum of small, plain data.
 //!
-//! Owns: [`Event`], the payloads of network and disk, and a line of text for each. Does not own:
-//! when an event is kept (that is [`crate::trace`]). Whoever adds an event also adds its line
-//! here; a match elsewhere that forgets it does not compile. No address, wall time or absolute
-//! path is ever part of an event.
+//! Owns: [`Event`], the payloads of network and disk, and the numbers by which they name things.
+//! Does not own: the things themselves (the tables of a [`crate::trace::Trace`]), their text
+//! (`trace/text.rs`), or when an event is kept (the recorder). Whoever adds an event also adds its
+//! text; a match elsewhere that forgets it does not compile. Invariants: no address, wall time or
+//! absolute path is ever part of an event; a [`Moment`] takes at most 32 bytes of memory.
 
 #![expect(missing_docs, reason = "variants are documented; their fields are what they are called")]
 
 use crate::SimTime;
+use crate::block::OpKind;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -28,26 +30,62 @@ impl NodeId {
     pub const NONE: Self = Self(0);
 }
 
+/// A text of the trace: a name, a place in the source, a message; 0 is the empty one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TextId(pub u32);
+
+/// A shared object of the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ObjectId(pub u32);
+
+/// A set of nodes of the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SetId(pub u32);
+
+/// A choice of the trace that was not the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ChoiceId(pub u32);
+
+/// A number of 64 bits that keeps the alignment of one of 32, so that an event stays small.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[repr(Rust, packed(4))]
+pub struct Wide(u64);
+
+impl Wide {
+    pub const fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
 /// An event with its moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moment {
     /// Virtual time.
     pub at: SimTime,
-    /// The step (poll, callback or delivery) during which it happened.
-    pub step: u64,
+    /// The step (poll, callback or delivery) during which it happened. A run that is recorded
+    /// keeps at least one event a step, so that 32 bits outlast its memory.
+    pub step: u32,
     /// What.
     pub event: Event,
 }
 
+const _: () = assert!(size_of::<Moment>() <= 32);
+
 /// What happened.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// A task was aborted.
     Aborted { task: TaskNumber },
     /// A task waits.
-    Blocked { task: TaskNumber, op: String, resource: String, site: String },
+    Blocked { task: TaskNumber, op: OpKind, object: ObjectId, site: TextId },
     /// A callback of the scenario ran.
-    Called { site: String },
+    Called { site: TextId },
+    /// A choice was not the default. Comes right before what it brought about.
+    Chose { choice: ChoiceId },
     /// Something of a disk.
     Disk(DiskEvent),
     /// A task ran to its end.
@@ -57,15 +95,15 @@ pub enum Event {
     /// A node was crashed, killed, restarted, paused or resumed.
     Node { node: NodeId, change: NodeChange },
     /// A line of the program under test.
-    Noted { node: NodeId, text: String },
+    Noted { node: NodeId, text: TextId },
     /// A task did something with a shared object.
-    Operated { task: TaskNumber, op: String, object: String },
+    Operated { task: TaskNumber, op: OpKind, object: ObjectId },
     /// A task panicked.
-    Panicked { task: TaskNumber, message: String },
+    Panicked { task: TaskNumber, message: TextId },
     /// A task was stopped right before an operation.
-    Preempted { task: TaskNumber, op: String },
-    /// A task was spawned.
-    Spawned { task: TaskNumber, node: NodeId, name: String, site: String },
+    Preempted { task: TaskNumber, op: OpKind, object: ObjectId },
+    /// A task was spawned; the table of tasks says what it is.
+    Spawned { task: TaskNumber },
     /// A task was polled.
     Stepped { task: TaskNumber },
 }
@@ -86,26 +124,26 @@ pub enum NodeChange {
 }
 
 /// What can happen on the network. Messages are numbered in the order they were sent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum NetEvent {
     /// A message arrived.
-    Delivered { message: u64, from: NodeId, to: NodeId },
+    Delivered { message: u32, from: NodeId, to: NodeId },
     /// A message is lost.
-    Dropped { message: u64, from: NodeId, to: NodeId, why: DropReason },
+    Dropped { message: u32, from: NodeId, to: NodeId, why: DropReason },
     /// A message will arrive twice.
-    Duplicated { message: u64, from: NodeId, to: NodeId },
+    Duplicated { message: u32, from: NodeId, to: NodeId },
     /// Links were healed.
-    Healed { from: Vec<NodeId>, to: Vec<NodeId> },
+    Healed { from: SetId, to: SetId },
     /// A message is held back until the link opens and the receiver runs.
-    Held { message: u64, from: NodeId, to: NodeId },
+    Held { message: u32, from: NodeId, to: NodeId },
     /// Links were cut.
-    Partitioned { from: Vec<NodeId>, to: Vec<NodeId>, holds: bool },
+    Partitioned { from: SetId, to: SetId, holds: bool },
     /// A message was sent.
-    Sent { message: u64, from: NodeId, to: NodeId, latency_ns: u64 },
+    Sent { message: u32, from: NodeId, to: NodeId, latency_ns: Wide },
 }
 
 /// Why a message was lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum DropReason {
     /// The link drops at this rate, when the message was sent.
     LossAtSend,
@@ -120,20 +158,170 @@ pub enum DropReason {
 }
 
 /// What can happen to a disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DiskEvent {
     /// A byte went to the medium wrong.
-    Corrupted { node: NodeId, offset: u64 },
+    Corrupted { node: NodeId, offset: Wide },
     /// Power was lost: sectors that survived, were lost, were torn.
     Crashed { node: NodeId, survived: u32, lost: u32, torn: u32 },
     /// A write was refused, the disk being full.
-    Full { node: NodeId, offset: u64, len: u64 },
+    Full { node: NodeId, offset: Wide, len: u32 },
     /// A sync reported success and made nothing durable.
     SyncSkipped { node: NodeId },
     /// A sync made the pending writes durable.
     Synced { node: NodeId, sectors: u32 },
     /// Bytes were written.
-    Wrote { node: NodeId, offset: u64, len: u64 },
+    Wrote { node: NodeId, offset: Wide, len: u32 },
+}
+
+/// What an event is about, as filters name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EventKind {
+    Aborted,
+    Blocked,
+    Called,
+    Chose,
+    Disk,
+    Finished,
+    Net,
+    Node,
+    Noted,
+    Operated,
+    Panicked,
+    Preempted,
+    Spawned,
+    Stepped,
+}
+
+impl EventKind {
+    /// All of them, in the order of their words.
+    pub const ALL: [Self; 14] = [
+        Self::Aborted,
+        Self::Blocked,
+        Self::Called,
+        Self::Chose,
+        Self::Disk,
+        Self::Finished,
+        Self::Net,
+        Self::Node,
+        Self::Noted,
+        Self::Operated,
+        Self::Panicked,
+        Self::Preempted,
+        Self::Spawned,
+        Self::Stepped,
+    ];
+
+    /// The word of filters and exports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Aborted => "aborted",
+            Self::Blocked => "blocked",
+            Self::Called => "called",
+            Self::Chose => "chose",
+            Self::Disk => "disk",
+            Self::Finished => "finished",
+            Self::Net => "net",
+            Self::Node => "node",
+            Self::Noted => "noted",
+            Self::Operated => "operated",
+            Self::Panicked => "panicked",
+            Self::Preempted => "preempted",
+            Self::Spawned => "spawned",
+            Self::Stepped => "stepped",
+        }
+    }
+}
+
+impl Event {
+    /// What it is about.
+    pub fn kind(&self) -> EventKind {
+        match self {
+            Self::Aborted { .. } => EventKind::Aborted,
+            Self::Blocked { .. } => EventKind::Blocked,
+            Self::Called { .. } => EventKind::Called,
+            Self::Chose { .. } => EventKind::Chose,
+            Self::Disk(_) => EventKind::Disk,
+            Self::Finished { .. } => EventKind::Finished,
+            Self::Net(_) => EventKind::Net,
+            Self::Node { .. } => EventKind::Node,
+            Self::Noted { .. } => EventKind::Noted,
+            Self::Operated { .. } => EventKind::Operated,
+            Self::Panicked { .. } => EventKind::Panicked,
+            Self::Preempted { .. } => EventKind::Preempted,
+            Self::Spawned { .. } => EventKind::Spawned,
+            Self::Stepped { .. } => EventKind::Stepped,
+        }
+    }
+
+    /// The task that it happened to, where it is one's.
+    pub fn task(&self) -> Option<TaskNumber> {
+        match *self {
+            Self::Aborted { task }
+            | Self::Blocked { task, .. }
+            | Self::Finished { task }
+            | Self::Operated { task, .. }
+            | Self::Panicked { task, .. }
+            | Self::Preempted { task, .. }
+            | Self::Spawned { task }
+            | Self::Stepped { task } => Some(task),
+            Self::Called { .. }
+            | Self::Chose { .. }
+            | Self::Disk(_)
+            | Self::Net(_)
+            | Self::Node { .. }
+            | Self::Noted { .. } => None,
+        }
+    }
+}
+
+impl NetEvent {
+    /// The ends of the link, where it is about one message: sender, then receiver.
+    pub fn link(&self) -> Option<(NodeId, NodeId)> {
+        match *self {
+            Self::Delivered { from, to, .. }
+            | Self::Dropped { from, to, .. }
+            | Self::Duplicated { from, to, .. }
+            | Self::Held { from, to, .. }
+            | Self::Sent { from, to, .. } => Some((from, to)),
+            Self::Healed { .. } | Self::Partitioned { .. } => None,
+        }
+    }
+
+    /// Where it happens: a message leaves at the sender and arrives at the receiver.
+    pub fn node(&self) -> Option<NodeId> {
+        let (from, to) = self.link()?;
+        match self {
+            Self::Delivered { .. } | Self::Held { .. } => Some(to),
+            _ => Some(from),
+        }
+    }
+}
+
+impl DiskEvent {
+    /// Whose disk it is.
+    pub fn node(&self) -> NodeId {
+        match *self {
+            Self::Corrupted { node, .. }
+            | Self::Crashed { node, .. }
+            | Self::Full { node, .. }
+            | Self::SyncSkipped { node }
+            | Self::Synced { node, .. }
+            | Self::Wrote { node, .. } => node,
+        }
+    }
+}
+
+impl fmt::Debug for Wide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl fmt::Display for Wide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.get().fmt(f)
+    }
 }
 
 impl fmt::Display for TaskNumber {
@@ -145,121 +333,5 @@ impl fmt::Display for TaskNumber {
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "n{}", self.0)
-    }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:>14} {:>8}  {}", self.at.to_string(), self.step, self.event)
-    }
-}
-
-impl fmt::Display for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Aborted { task } => write!(f, "{task} is aborted"),
-            Self::Blocked { task, op, resource, site } => {
-                write!(f, "{task} waits: {op} on {resource} at {site}")
-            }
-            Self::Called { site } => write!(f, "callback of {site}"),
-            Self::Disk(event) => event.fmt(f),
-            Self::Finished { task } => write!(f, "{task} ends"),
-            Self::Net(event) => event.fmt(f),
-            Self::Node { node, change } => write!(f, "{node} {}", change.verb()),
-            Self::Noted { node, text } => write!(f, "{node} notes: {text}"),
-            Self::Operated { task, op, object } => write!(f, "{task} does {op} on {object}"),
-            Self::Panicked { task, message } => write!(f, "{task} panics: {message}"),
-            Self::Preempted { task, op } => write!(f, "{task} is held before {op}"),
-            Self::Spawned { task, node, name, site } => {
-                write!(f, "{task} \"{name}\" is spawned on {node} at {site}")
-            }
-            Self::Stepped { task } => write!(f, "{task} runs"),
-        }
-    }
-}
-
-impl NodeChange {
-    fn verb(self) -> &'static str {
-        match self {
-            Self::Crashed => "crashes",
-            Self::Killed => "is killed",
-            Self::Paused => "pauses",
-            Self::Restarted => "restarts",
-            Self::Resumed => "resumes",
-        }
-    }
-}
-
-impl fmt::Display for NetEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Delivered { message, from, to } => {
-                write!(f, "{from} -> {to} message {message} arrives")
-            }
-            Self::Dropped { message, from, to, why } => {
-                write!(f, "{from} -> {to} message {message} is lost ({})", why.words())
-            }
-            Self::Duplicated { message, from, to } => {
-                write!(f, "{from} -> {to} message {message} will arrive twice")
-            }
-            Self::Healed { from, to } => write!(f, "heal {} -> {}", Set(from), Set(to)),
-            Self::Held { message, from, to } => {
-                write!(f, "{from} -> {to} message {message} is held back")
-            }
-            Self::Partitioned { from, to, holds } => {
-                let rule = if *holds { "holds" } else { "drops" };
-                write!(f, "partition {} -> {} ({rule})", Set(from), Set(to))
-            }
-            Self::Sent { message, from, to, latency_ns } => {
-                write!(f, "{from} -> {to} message {message} leaves, {latency_ns} ns")
-            }
-        }
-    }
-}
-
-impl DropReason {
-    fn words(self) -> &'static str {
-        match self {
-            Self::LossAtSend => "loss when sent",
-            Self::LossAtDelivery => "loss on arrival",
-            Self::NoReceiver => "nobody listens",
-            Self::NoSender => "the sender is down",
-            Self::Partition => "partition",
-        }
-    }
-}
-
-impl fmt::Display for DiskEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Corrupted { node, offset } => {
-                write!(f, "{node} disk: byte {offset} goes to the medium wrong")
-            }
-            Self::Crashed { node, survived, lost, torn } => write!(
-                f,
-                "{node} disk loses power: {survived} sectors survive, {lost} lost, {torn} torn"
-            ),
-            Self::Full { node, offset, len } => {
-                write!(f, "{node} disk: no room for {len} bytes at {offset}")
-            }
-            Self::SyncSkipped { node } => write!(f, "{node} disk: sync skipped, reported as done"),
-            Self::Synced { node, sectors } => write!(f, "{node} disk: {sectors} sectors durable"),
-            Self::Wrote { node, offset, len } => {
-                write!(f, "{node} disk: {len} bytes at {offset}")
-            }
-        }
-    }
-}
-
-/// `{n1 n2}`, or just `n1`.
-struct Set<'a>(&'a [NodeId]);
-
-impl fmt::Display for Set<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let [one] = self.0 {
-            return one.fmt(f);
-        }
-        let names: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        write!(f, "{{{}}}", names.join(" "))
     }
 }

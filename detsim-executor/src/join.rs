@@ -10,7 +10,6 @@ use crate::event::{Event, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::rng::fold;
-use crate::site;
 use crate::slot::{self, BodyPtr, JoinPtr, Joinable, Lost};
 use crate::task::Spawn;
 use std::any::Any;
@@ -97,11 +96,10 @@ impl Kernel {
         }
         self.arm_stop(index);
         let tag = self.tag_of(index);
-        self.record_with(|kernel| Event::Spawned {
-            task: TaskNumber(tag.number),
-            node: spawn.node,
-            name: kernel.names.text(spawn.name).unwrap_or_default().to_owned(),
-            site: site::shown(spawn.site),
+        self.record_with(|kernel| {
+            let name = kernel.names.text(spawn.name).unwrap_or_default();
+            kernel.recorder.task(name, spawn.site, spawn.node, sig);
+            Event::Spawned { task: TaskNumber(tag.number) }
         });
         self.wake(tag.word);
         tag

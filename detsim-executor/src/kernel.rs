@@ -8,7 +8,7 @@
 use crate::SimTime;
 use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
-use crate::event::{Event, NodeId, TaskNumber};
+use crate::event::{Event, NodeId, SetId, TaskNumber};
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::names::Names;
@@ -20,7 +20,7 @@ use crate::sim::Shared;
 use crate::site::SiteCache;
 use crate::slot::Memory;
 use crate::task::{Ordinals, Slot, Spawn, Tasks};
-use crate::trace::{Recorder, RunHash};
+use crate::trace::{Recorder, RunHash, Trace};
 use crate::waker::{pack, unpack};
 use std::panic::Location;
 use std::rc::{Rc, Weak};
@@ -316,7 +316,8 @@ impl Kernel {
         self.wake(self.tag.word);
         self.record_with(|k| Event::Preempted {
             task: k.current_number(),
-            op: format!("{} on {}", kind.word(), object.shown()),
+            op: kind,
+            object: k.recorder.object(object),
         });
         true
     }
@@ -367,8 +368,8 @@ impl Kernel {
     fn record_operation(&mut self, object: &Object, kind: OpKind) {
         let event = Event::Operated {
             task: self.current_number(),
-            op: kind.word().to_owned(),
-            object: object.shown(),
+            op: kind,
+            object: self.recorder.object(object),
         };
         self.push_event(event);
     }
@@ -436,7 +437,7 @@ impl Kernel {
 
     /// Keeps an event, where the run is recorded; `event` is called only then.
     #[inline]
-    pub fn record_with(&mut self, event: impl FnOnce(&Self) -> Event) {
+    pub fn record_with(&mut self, event: impl FnOnce(&mut Self) -> Event) {
         if self.recorder.is_on() {
             let event = event(self);
             self.push_event(event);
@@ -445,8 +446,33 @@ impl Kernel {
 
     #[cold]
     fn push_event(&mut self, event: Event) {
+        self.record_choices();
         let (now, steps) = (self.now(), self.steps);
         self.recorder.push(now, steps, event);
+    }
+
+    /// Keeps the choices made since the last event: what they brought about is recorded next.
+    fn record_choices(&mut self) {
+        let (now, steps) = (self.now(), self.steps);
+        let Self { choices, recorder, .. } = self;
+        for choice in &choices.recorded()[recorder.choices()..] {
+            let choice = recorder.choose(*choice, choices);
+            recorder.push(now, steps, Event::Chose { choice });
+        }
+    }
+
+    /// What happened so far, where the run is recorded.
+    pub(crate) fn trace(&mut self) -> Trace {
+        if self.recorder.is_on() {
+            self.record_choices();
+            self.recorder.set_nodes(self.nodes.names());
+        }
+        self.recorder.trace().clone()
+    }
+
+    /// The number of a set of nodes in the trace, for an event of [`Self::record_with`].
+    pub fn trace_set(&mut self, nodes: &[NodeId]) -> SetId {
+        self.recorder.set(nodes)
     }
 
     /// Stacks of waits are kept in a recorded run, and in the poll that diagnoses a deadlock.

@@ -37,7 +37,7 @@ mod stack;
 mod task;
 pub mod time;
 mod timer;
-mod trace;
+pub mod trace;
 mod waker;
 
 pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};

@@ -101,6 +101,11 @@ impl Nodes {
         &self.entry(node).name
     }
 
+    /// All names, by number.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|entry| entry.name.as_str())
+    }
+
     pub(crate) fn take_inits(&mut self) -> Vec<Option<Init>> {
         self.entries.iter_mut().map(|entry| entry.init.take()).collect()
     }

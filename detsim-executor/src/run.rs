@@ -20,7 +20,6 @@ use crate::lane::Lane;
 use crate::node::NodeState;
 use crate::queue::Due;
 use crate::sim::{Report, Shared, Sim};
-use crate::site;
 use crate::slot::{BodyPtr, Lost};
 use crate::stack;
 use crate::timer::Action;
@@ -200,9 +199,9 @@ fn cancel(body: &BodyPtr, word: u64, lost: Lost) -> bool {
     match message {
         None => kernel.record_with(|_| Event::Aborted { task: TaskNumber(tag.number) }),
         Some(message) => {
-            kernel.record_with(|_| Event::Panicked {
+            kernel.record_with(|kernel| Event::Panicked {
                 task: TaskNumber(tag.number),
-                message: message.clone(),
+                message: kernel.recorder.text(&message),
             });
             if !heard {
                 let failure = Failure::panicked(&kernel, tag, message);
@@ -245,7 +244,7 @@ fn fire() {
             let Some(callback) = callback else { return };
             let site = kernel.site_hash(callback.site);
             kernel.hash.step(site);
-            kernel.record_with(|_| Event::Called { site: site::shown(callback.site) });
+            kernel.record_with(|k| Event::Called { site: k.recorder.site(callback.site) });
             drop(kernel);
             guarded(callback.run);
         }

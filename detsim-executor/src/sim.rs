@@ -320,7 +320,7 @@ impl Sim {
     /// What happened so far, where the run is recorded.
     #[track_caller]
     pub fn trace(&self) -> Trace {
-        self.with(|kernel| kernel.recorder.trace().clone())
+        self.with(Kernel::trace)
     }
 
     /// The choices that were not defaults so far, where the run is recorded; in a replay, those of
@@ -349,7 +349,10 @@ impl Sim {
         if self.with(|kernel| kernel.recorder.is_on()) {
             let text = text();
             self.with(|kernel| {
-                kernel.record_with(|k| Event::Noted { node: k.current_node(), text });
+                kernel.record_with(|k| Event::Noted {
+                    node: k.current_node(),
+                    text: k.recorder.text(&text),
+                });
             });
         }
     }

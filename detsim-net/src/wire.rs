@@ -13,7 +13,7 @@
 
 use std::cell::RefCell;
 
-use detsim_executor::event::{DropReason, NetEvent};
+use detsim_executor::event::{DropReason, NetEvent, Wide};
 use detsim_executor::rng::fold;
 use detsim_executor::{
     Deadline, DeviceId, Event, Kernel, NodeId, NodeState, Sim, SimTime, context,
@@ -152,12 +152,7 @@ impl Wire {
 
     /// A message leaves.
     #[inline]
-    fn send(
-        &mut self,
-        kernel: &mut Kernel,
-        from: NodeId,
-        to: NodeId,
-    ) -> Result<Sent, Unknown> {
+    fn send(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<Sent, Unknown> {
         let place = self.place(kernel, from, to)?;
         let now = kernel.now();
         let link = &mut self.links[place as usize].link;
@@ -166,8 +161,8 @@ impl Wire {
         let message = self.stats.sent;
         self.stats.sent += 1;
         kernel.record_with(|_| {
-            let latency_ns = (launch.at - now).as_nanos() as u64;
-            Event::Net(NetEvent::Sent { message, from, to, latency_ns })
+            let latency_ns = Wide::new((launch.at - now).as_nanos() as u64);
+            Event::Net(NetEvent::Sent { message: number(message), from, to, latency_ns })
         });
         let sent = fold(sig, u64::from(launch.ordinal));
         let history = self.fold_sender(kernel, from, sent);
@@ -202,7 +197,9 @@ impl Wire {
         let Fate::Doubled(at) = launch.fate else { return Sent { slot, copy: NO_SLOT } };
         let Flight { message, from, to, .. } = flight;
         self.stats.duplicated += 1;
-        kernel.record_with(|_| Event::Net(NetEvent::Duplicated { message, from, to }));
+        kernel.record_with(|_| {
+            Event::Net(NetEvent::Duplicated { message: number(message), from, to })
+        });
         let passage = Passage { is_copy: true, ..flight.passage };
         Sent { slot, copy: self.fly(kernel, Flight { passage, ..flight }, at) }
     }
@@ -233,7 +230,9 @@ impl Wire {
             Some(Obstacle::Hold) => {
                 self.held.push(slot);
                 self.stats.held += 1;
-                kernel.record_with(|_| Event::Net(NetEvent::Held { message, from, to }));
+                kernel.record_with(|_| {
+                    Event::Net(NetEvent::Held { message: number(message), from, to })
+                });
                 return Some(Due::Held);
             }
             Some(Obstacle::Lose(why)) => {
@@ -248,7 +247,9 @@ impl Wire {
         let port = self.port(to);
         port.history = fold(port.history, history);
         kernel.fold_event(port.history);
-        kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
+        kernel.record_with(|_| {
+            Event::Net(NetEvent::Delivered { message: number(message), from, to })
+        });
         kernel.swap_node(to);
         Some(Due::Delivered { slot, from, to })
     }
@@ -274,7 +275,9 @@ impl Wire {
         let Flight { message, from, to, history, .. } = flight;
         self.stats.count_drop(why);
         kernel.fold_event(fold(history, why as u64));
-        kernel.record_with(|_| Event::Net(NetEvent::Dropped { message, from, to, why }));
+        kernel.record_with(|_| {
+            Event::Net(NetEvent::Dropped { message: number(message), from, to, why })
+        });
     }
 
     /// What the sender did so far, with this message; a task has a history of its own.
@@ -373,8 +376,9 @@ impl Wire {
             self.links[place as usize].link.set_cut(Some(self.rule));
         }
         let holds = self.rule == Partition::Hold;
-        kernel.record_with(|_| {
-            Event::Net(NetEvent::Partitioned { from: from.into(), to: to.into(), holds })
+        kernel.record_with(|kernel| {
+            let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
+            Event::Net(NetEvent::Partitioned { from, to, holds })
         });
         let links = &self.links;
         let drops =
@@ -394,7 +398,7 @@ impl Wire {
             let place = self.place(kernel, from, to)?;
             self.links[place as usize].link.set_cut(None);
         }
-        kernel.record_with(|_| Event::Net(NetEvent::Healed { from: from.into(), to: to.into() }));
+        record_healed(kernel, from, to);
         self.release(kernel);
         Ok(())
     }
@@ -410,7 +414,7 @@ impl Wire {
         if from.is_empty() {
             return;
         }
-        kernel.record_with(|_| Event::Net(NetEvent::Healed { from: sorted(from), to: sorted(to) }));
+        record_healed(kernel, &sorted(from), &sorted(to));
         self.release(kernel);
     }
 
@@ -460,6 +464,18 @@ fn take_held(held: &mut Vec<u32>, flights: &Flights, goes: impl Fn(Flight) -> bo
 /// Every pair of a sender and another receiver: nothing cuts a node off from itself.
 fn pairs(from: &[NodeId], to: &[NodeId]) -> impl Iterator<Item = (NodeId, NodeId)> {
     from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))).filter(|(from, to)| from != to)
+}
+
+/// The number of a message in an event: a recorded run ends before it has sent 2^32.
+fn number(message: u64) -> u32 {
+    message as u32
+}
+
+fn record_healed(kernel: &mut Kernel, from: &[NodeId], to: &[NodeId]) {
+    kernel.record_with(|kernel| {
+        let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
+        Event::Net(NetEvent::Healed { from, to })
+    });
 }
 
 fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {

@@ -271,13 +271,13 @@ fn the_trace_tells_the_story_of_a_message() {
     let trace = world.sim.trace().to_string();
     let lines: Vec<&str> = trace.lines().map(|line| line[25..].trim()).collect();
     let story = [
-        "n1 -> n2 message 0 leaves, 1000000 ns",
-        "n1 -> n2 message 0 arrives",
-        "partition n1 -> n2 (drops)",
-        "partition n2 -> n1 (drops)",
-        "n1 -> n2 message 1 leaves, 1000000 ns",
-        "n1 -> n2 message 1 is lost (partition)",
-        "heal {n1 n2} -> {n1 n2}",
+        "a -> b message 0 leaves, 1000000 ns",
+        "a -> b message 0 arrives",
+        "partition a -> b (drops)",
+        "partition b -> a (drops)",
+        "a -> b message 1 leaves, 1000000 ns",
+        "a -> b message 1 is lost (partition)",
+        "heal {a b} -> {a b}",
     ];
     assert_eq!(lines, story);
 }

@@ -133,8 +133,8 @@ fn what_a_handler_spawns_is_the_nodes() {
     world.run_ms(1);
     drop(world.sim.spawn("outsider", async {}));
     let spawned = world.sim.trace().to_string();
-    assert!(spawned.contains("\"child\" is spawned on n2"), "{spawned}");
-    assert!(spawned.contains("\"outsider\" is spawned on n0"), "{spawned}");
+    assert!(spawned.contains("\"child\" is spawned on b"), "{spawned}");
+    assert!(spawned.contains("\"outsider\" is spawned on sim"), "{spawned}");
 }
 
 #[test]
