@@ -91,25 +91,8 @@ impl<T> Bound<T> {
                 return In::new(&self.value, Some(lane), None);
             }
         }
-        self.enter_slowly()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn enter_slowly(&self) -> In<'_, T> {
-        let owner = self.owner.load(Relaxed);
-        let mut me = here::place().sim;
-        if let Some(lane) = slow::home(owner) {
-            if lane.bias.is_busy() {
-                slow::entered_twice(self.site)
-            }
-            if lane.bias.enter() {
-                return In::new(&self.value, Some(lane), None);
-            }
-            me = owner;
-        }
-        let (lane, rest) = slow::enter(&self.owner, me, self.site, std::any::type_name::<T>());
-        In::new(&self.value, lane, Some(rest))
+        let (lane, rest) = slow::enter(&self.owner, self.site, std::any::type_name::<T>);
+        In::new(&self.value, lane, rest)
     }
 
     /// The state, without a section: nobody else can be in one.

@@ -1,8 +1,9 @@
 //! Where this thread stands: the one thread-local of the kernel.
 //!
-//! Owns: [`HERE`], the id and lane of the simulation that this thread drives (the *baton*), and a
-//! mark for sections that hold a lock. Does not own: who may take the baton (`bound/lease.rs`, the
-//! only caller of [`replace`]).
+//! Owns: [`HERE`], the id and lane of the simulation that this thread drives (the *baton*), and what
+//! tells that the thread is in a section of another kind: a mark for those that hold a lock, and
+//! the last simulation of its own whose cell it entered without driving it. Does not own: who may
+//! take the baton (`bound/lease.rs`, the only caller of [`replace`]).
 //!
 //! Invariants: an id stands in at most one thread's `HERE`; the lane is set exactly where the id is
 //! not [`NOWHERE`]; nothing here has a destructor or a lazy initialiser, so that it can be read at
@@ -11,6 +12,7 @@
 use std::cell::Cell;
 
 pub(crate) use crate::bound::protocol::NOWHERE;
+use crate::bound::protocol::UNBOUND;
 use crate::lane::Lane;
 
 /// What a thread that drives a simulation knows about itself.
@@ -26,13 +28,20 @@ struct Here {
     sim: Cell<u64>,
     lane: Cell<Option<&'static Lane>>,
     locked: Cell<bool>,
+    home: Cell<u64>,
 }
 
 const _: () = assert!(!std::mem::needs_drop::<Here>());
 
 thread_local! {
-    static HERE: Here =
-        const { Here { sim: Cell::new(NOWHERE), lane: Cell::new(None), locked: Cell::new(false) } };
+    static HERE: Here = const {
+        Here {
+            sim: Cell::new(NOWHERE),
+            lane: Cell::new(None),
+            locked: Cell::new(false),
+            home: Cell::new(UNBOUND),
+        }
+    };
 }
 
 /// The simulation that this thread drives.
@@ -50,13 +59,31 @@ pub(crate) fn replace(place: Place) -> Place {
 }
 
 /// A number of this thread that no other living thread has. Only ever compared.
-pub(crate) fn token() -> usize {
-    HERE.with(|here| std::ptr::from_ref(here).addr())
+pub(crate) fn token() -> u64 {
+    HERE.with(|here| std::ptr::from_ref(here).addr() as u64)
 }
 
 /// Whether this thread is inside a section that holds a lock: the next one would deadlock.
 pub(crate) fn is_locked() -> bool {
     HERE.with(|here| here.locked.get())
+}
+
+/// Whether this thread is inside a section of any kind.
+pub(crate) fn is_in_section() -> bool {
+    is_locked()
+        || place().lane.is_some_and(|lane| lane.bias.is_busy())
+        || home_of(HERE.with(|here| here.home.get())).is_some_and(|lane| lane.bias.is_busy())
+}
+
+/// The lane of a simulation that this thread made, whether it runs right now or not. Nobody else
+/// can hold its baton: a lease stays on its thread.
+pub(crate) fn home_of(id: u64) -> Option<&'static Lane> {
+    Lane::of_id(id).filter(|lane| lane.bias.is_home_of(id, token()))
+}
+
+/// Notes that this thread enters a cell of a simulation that it made and does not run right now.
+pub(crate) fn set_home(id: u64) {
+    HERE.with(|here| here.home.set(id));
 }
 
 /// Marks this thread as inside such a section.

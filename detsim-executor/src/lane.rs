@@ -6,12 +6,13 @@
 //!
 //! Invariants: a lane is never freed, so a stale waker or owner id can always be looked up. Indexes
 //! run from 1 to [`LANES_MAX`]. Owner ids and wakers are plain words with the lane in their upper 12
-//! bits; 52 bits of epoch, counted by the lane's gate, make an id unique in the process.
+//! bits; 52 bits of epoch, counted by the lane's gate, make an id unique in the process. What a run
+//! leaves in its kernel belongs to no thread: the lane's next run may be on another.
 #![expect(unsafe_code, reason = "a lane is shared, the kernel in it is the baton holder's alone")]
 
 use std::cell::UnsafeCell;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -53,14 +54,11 @@ pub(crate) struct Lane {
     index: u64,
     /// A hint, read between polls: the gate may hold wakes.
     injected: AtomicBool,
-    /// The thread whose simulation this is, by its token: used between two runs, its objects are
-    /// still used by their own.
-    home: AtomicUsize,
     bell: Condvar,
 }
 
 // SAFETY: `kernel` is reached through `In` and `kernel::Guard` only, by the one thread that holds the
-// baton; every other field is `Sync` of itself.
+// baton (`Lease` is not `Send`); every other field is `Sync` of itself.
 unsafe impl Sync for Lane {}
 
 impl Lane {
@@ -74,15 +72,14 @@ impl Lane {
         let mut gate = lane.bias.gate();
         gate.epoch += 1;
         let id = lane.index << LANE_SHIFT | gate.epoch;
-        lane.home.store(here::token(), Relaxed);
-        lane.bias.set_live(&mut gate, id);
+        lane.bias.begin(&mut gate, id, here::token());
         (lane, id)
     }
 
     /// Ends the simulation that leased the lane. The caller holds its baton no more.
     pub(crate) fn release(&'static self) {
         let mut gate = self.bias.gate();
-        self.bias.set_live(&mut gate, UNBOUND);
+        self.bias.end(&mut gate);
         gate.wakes.clear();
         gate.aborts.clear();
         gate.escapes.clear();
@@ -113,7 +110,6 @@ impl Lane {
             kernel: UnsafeCell::default(),
             index: index as u64,
             injected: AtomicBool::new(false),
-            home: AtomicUsize::new(0),
             bell: Condvar::new(),
         }
     }
@@ -167,20 +163,15 @@ impl Lane {
         lane.bell.notify_all();
     }
 
-    /// Whether `id` is alive here, and was made by this thread: both change on that thread alone.
-    pub(crate) fn is_home_of(&self, id: u64) -> bool {
-        self.home.load(Relaxed) == here::token() && self.bias.is_living(id)
-    }
-
     /// Notes a use by another thread.
     pub(crate) fn note(
         &self,
-        gate: &mut Gate,
+        gate: &mut MutexGuard<'_, Gate>,
         what: Use,
         kind: &'static str,
         site: Option<&'static Location<'static>>,
     ) {
-        if self.home.load(Relaxed) != here::token() {
+        if !self.bias.is_home(gate, here::token()) {
             note(&mut gate.escapes, what, kind, site);
         }
     }
@@ -234,4 +225,19 @@ impl Gate {
 
 fn pool() -> MutexGuard<'static, Pool> {
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waker_that_is_hammered_takes_next_to_no_memory() {
+        let mut gate = Gate::default();
+        (0..10_000).for_each(|n| gate.push(n % 3));
+        gate.wakes.sort_unstable();
+        gate.wakes.dedup();
+        assert_eq!(gate.wakes, [0, 1, 2]);
+        assert!(gate.wakes.capacity() < 20);
+    }
 }

@@ -70,3 +70,32 @@ pub(crate) fn note(
         escapes.push(Escape { what, kind, site, thread: name.map(Box::from), times: 1 });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_uses_share_a_note_and_the_list_has_an_end() {
+        let mut escapes = Vec::new();
+        for kind in ["mutex", "waker", "mutex"] {
+            note(&mut escapes, Use::Section, kind, None);
+        }
+        assert_eq!(escapes.iter().map(|it| it.times).collect::<Vec<_>>(), [2, 1]);
+        let text = "a kind of object, then the next, and so on to the end of this long text";
+        (0..text.len()).for_each(|end| note(&mut escapes, Use::Wake, &text[..end], None));
+        assert_eq!(escapes.len(), ESCAPES_MAX);
+    }
+
+    #[test]
+    fn a_note_names_object_site_and_thread() {
+        let site = Location::caller();
+        let escape =
+            Escape { what: Use::Section, kind: "mutex", site: Some(site), thread: None, times: 3 };
+        let text = format!(
+            "use of mutex created at {site} by a thread without a name, outside of the simulation that \
+             owns it, 3 times"
+        );
+        assert_eq!(escape.to_string(), text);
+    }
+}

@@ -3,9 +3,9 @@
 //! Owns: [`Lease`], the life of one simulation's id, and [`Lease::drive`], the only way to put that
 //! id into a thread's `HERE`. Does not own: the loop that runs inside of it.
 //!
-//! Invariants: an id stands in at most one thread's `HERE` (a lease is neither `Clone` nor
-//! `Send`; driven again further down on its own thread, it is the same thread's); it is taken out before the lease can end; no section
-//! lives on when it is taken out, or the lane is never used again.
+//! Invariants: an id stands in at most one thread's `HERE` (a lease is neither `Clone` nor `Send`;
+//! driven again further down, it is the same thread's); it is taken out before the lease can end; a
+//! lane whose section lives on after that is never used again.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -56,7 +56,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if !self.is_lost.get() {
+        if !self.is_lost.get() && !self.lane.bias.is_busy() {
             self.lane.release();
         }
     }

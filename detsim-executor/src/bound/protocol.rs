@@ -16,6 +16,10 @@
 //!   any lock.
 //! - biased and foreign exclude each other by busy, fence, revoke; the gate keeps own, foreign and
 //!   the end of the run apart; `OUTSIDE` keeps outside and adoption apart.
+//! - `home` is the thread that made the simulation and alone ever holds its baton; it may enter biased
+//!   between two runs as well. A thread believes `home` only after it has read the id it asks for
+//!   from `live`, which is released after `home` is written: what it read before, from a lease of
+//!   its own that is long over, cannot make it the home of another thread's simulation.
 //! - what a section wrote is seen by the next: `busy` and `revoke` are released and acquired, and
 //!   both locks do the same.
 //! - lock order: `OUTSIDE`, then one gate. Nobody takes a lock while `busy` is 1.
@@ -23,7 +27,7 @@
 //! This file is compiled twice, the second time by the loom model in `tests/bound_model.rs`, which
 //! puts its own `sync` beside it. A change here is a change of the model.
 
-use super::sync::{self, AtomicU64, Busy, Guard, Mutex, Ordering::*, Revoke};
+use super::sync::{self, AtomicU64, Busy, Guard, Live, Mutex, Ordering::*, Revoke};
 
 /// The owner of a cell that no simulation has adopted.
 pub(crate) const UNBOUND: u64 = 0;
@@ -39,7 +43,8 @@ pub(crate) struct Bias<G> {
     revoke: Revoke,
     /// What `revoke` goes back to: 1 where the system has no asymmetric fence.
     resting: u32,
-    live: AtomicU64,
+    live: Live,
+    home: AtomicU64,
     gate: Mutex<G>,
 }
 
@@ -49,7 +54,8 @@ impl<G> Bias<G> {
             busy: Busy::new(0),
             revoke: Revoke::new(resting),
             resting,
-            live: AtomicU64::new(UNBOUND),
+            live: Live::new(UNBOUND),
+            home: AtomicU64::new(0),
             gate: Mutex::new(gate),
         }
     }
@@ -92,19 +98,30 @@ impl<G> Bias<G> {
         sync::lock(&self.gate)
     }
 
-    /// The simulation that these words belong to from now on, or [`UNBOUND`] at its end.
-    pub(crate) fn set_live(&self, _gate: &mut Guard<'_, G>, id: u64) {
-        self.live.store(id, Relaxed);
+    /// These words belong to the simulation `id` of the thread `home` from now on.
+    pub(crate) fn begin(&self, _gate: &mut Guard<'_, G>, id: u64, home: u64) {
+        self.home.store(home, Relaxed);
+        self.live.store(id, Release);
     }
 
-    /// Whether it is `id` that runs on these words, for the thread that made it: no other ends it.
-    pub(crate) fn is_living(&self, id: u64) -> bool {
-        self.live.load(Relaxed) == id
+    /// The simulation is over.
+    pub(crate) fn end(&self, _gate: &mut Guard<'_, G>) {
+        self.live.store(UNBOUND, Release);
     }
 
     /// Whether it is `id` that runs on these words.
     pub(crate) fn is_live(&self, _gate: &mut Guard<'_, G>, id: u64) -> bool {
         self.live.load(Relaxed) == id
+    }
+
+    /// Whether it is `id` that runs on these words, and `thread` that made it. For that thread.
+    pub(crate) fn is_home_of(&self, id: u64, thread: u64) -> bool {
+        self.live.load(Acquire) == id && self.home.load(Relaxed) == thread
+    }
+
+    /// Whether `thread` made the simulation that these words belong to.
+    pub(crate) fn is_home(&self, _gate: &mut Guard<'_, G>, thread: u64) -> bool {
+        self.home.load(Relaxed) == thread
     }
 
     /// Keeps biased sections out, and waits until the last one has ended.

@@ -16,6 +16,13 @@ use crate::lane::{LANE_SHIFT, Lane};
 use crate::waker;
 
 /// A section: exclusive access to the state of one cell, until it is dropped.
+///
+/// It stays on its thread:
+/// ```compile_fail,E0277
+/// static CELL: detsim_executor::Bound<u64> = detsim_executor::Bound::unbound(0);
+/// let section = CELL.enter();
+/// std::thread::spawn(move || *section);
+/// ```
 #[must_use = "the section ends when this is dropped"]
 pub struct In<'a, T> {
     value: &'a UnsafeCell<T>,
@@ -23,7 +30,7 @@ pub struct In<'a, T> {
     lane: Option<&'static Lane>,
     /// `None` in a biased section with nothing put off.
     rest: Option<Box<Rest>>,
-    /// The first foreign waker to wake: the common case is one, and needs no allocation.
+    /// The first foreign waker to wake: a single one is the common case, and needs no allocation.
     first: Option<Waker>,
 }
 
@@ -40,7 +47,7 @@ impl<'a, T> In<'a, T> {
     /// The state and, where this thread drives the simulation that owns the cell, the kernel.
     #[inline]
     pub fn both(&mut self) -> (&mut T, Option<&mut Kernel>) {
-        // SAFETY: the lane is set in biased and own sections. There this thread holds the baton and
+        // SAFETY: the lane is set in biased and own sections. There the baton is this thread's and
         // `busy` is 1, so neither `kernel::enter` nor another section can hand out the kernel.
         let kernel = self.lane.map(|lane| unsafe { &mut *lane.kernel.get() });
         // SAFETY: the section is the only one of this cell, and it is borrowed mutably.
@@ -73,13 +80,10 @@ impl<'a, T> In<'a, T> {
         }
     }
 
-    #[cold]
-    #[inline(never)]
+    /// The parts go by value: a section whose address is never taken stays in registers.
+    #[inline]
     fn put_off(&mut self, later: Later) {
-        match (later, &mut self.rest) {
-            (Later::Wake(waker), None) if self.first.is_none() => self.first = Some(waker),
-            (later, rest) => rest.get_or_insert_default().push(later),
-        }
+        (self.first, self.rest) = slow::put_off(later, self.first.take(), self.rest.take());
     }
 }
 

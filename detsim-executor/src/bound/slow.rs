@@ -30,35 +30,41 @@ pub(super) enum Later {
     Drop(Waker),
 }
 
-impl Rest {
-    pub(super) fn push(&mut self, later: Later) {
-        self.later.push(later);
-    }
-}
-
-/// The lane of a simulation that this thread made and does not run right now: between two runs, or
-/// further up the stack. Nobody else can hold its baton (a lease stays on its thread), so its
-/// cells are entered as in a run.
-pub(super) fn home(owner: u64) -> Option<&'static Lane> {
-    if here::is_locked() {
-        return None;
-    }
-    Lane::of_id(owner).filter(|lane| lane.is_home_of(owner))
-}
-
-/// Opens a section that is not biased, for the simulation `me`; the lane is returned where this thread drives the owner.
+/// Opens a section where the plain way is closed. The lane is returned where this thread is the one
+/// that drives the owner; with a lane and nothing else, the section is biased.
 #[cold]
 #[inline(never)]
 pub(super) fn enter(
     owner: &AtomicU64,
-    me: u64,
     site: &'static Location<'static>,
-    kind: &'static str,
-) -> (Option<&'static Lane>, Box<Rest>) {
-    let place = here::place();
-    if here::is_locked() || place.lane.is_some_and(|lane| lane.bias.is_busy()) {
+    kind: fn() -> &'static str,
+) -> (Option<&'static Lane>, Option<Box<Rest>>) {
+    if here::is_in_section() {
         entered_twice(site)
     }
+    let id = owner.load(Relaxed);
+    let Some(lane) = here::home_of(id) else {
+        return enter_locked(owner, here::place().sim, site, kind);
+    };
+    // A simulation that this thread made and does not run right now: between two runs, or further up
+    // the stack. Its cells are entered as in a run.
+    here::set_home(id);
+    if lane.bias.is_busy() {
+        entered_twice(site)
+    }
+    match lane.bias.enter() {
+        true => (Some(lane), None),
+        false => enter_locked(owner, id, site, kind),
+    }
+}
+
+/// Opens a section under a lock, for the simulation `me`.
+fn enter_locked(
+    owner: &AtomicU64,
+    me: u64,
+    site: &'static Location<'static>,
+    kind: fn() -> &'static str,
+) -> (Option<&'static Lane>, Option<Box<Rest>>) {
     let mut rest = Box::<Rest>::default();
     let mut slow = Slow::enter(owner, me, &OUTSIDE, |id| {
         &Lane::of_id(id).expect("invariant: lanes are never freed").bias
@@ -68,15 +74,32 @@ pub(super) fn enter(
         Slow::Own { .. } => Lane::of_id(me),
         Slow::Outside { .. } => None,
         Slow::Foreign { gate, .. } => {
-            let owner_lane = Lane::of_id(owner.load(Relaxed));
-            if let Some(lane) = owner_lane {
-                lane.note(gate, Use::Section, kind, Some(site));
+            if let Some(lane) = Lane::of_id(owner.load(Relaxed)) {
+                lane.note(gate, Use::Section, kind(), Some(site));
             }
             None
         }
     };
     rest.held = Some((slow, locked));
-    (lane, rest)
+    (lane, Some(rest))
+}
+
+/// Adds to what is to be done after the section; `first` and `rest` are that so far.
+#[cold]
+#[inline(never)]
+pub(super) fn put_off(
+    later: Later,
+    first: Option<Waker>,
+    rest: Option<Box<Rest>>,
+) -> (Option<Waker>, Option<Box<Rest>>) {
+    match (later, first, rest) {
+        (Later::Wake(waker), None, None) => (Some(waker), None),
+        (later, first, rest) => {
+            let mut rest = rest.unwrap_or_default();
+            rest.later.push(later);
+            (first, Some(rest))
+        }
+    }
 }
 
 /// Ends a section of any kind, then does what was put off.

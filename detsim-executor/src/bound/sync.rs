@@ -3,7 +3,9 @@
 //! Owns: those names and two small functions. Does not own: any rule of the protocol.
 
 use std::sync::PoisonError;
-pub(super) use std::sync::atomic::{AtomicU32 as Busy, AtomicU32 as Revoke, AtomicU64, Ordering};
+pub(super) use std::sync::atomic::{
+    AtomicU32 as Busy, AtomicU32 as Revoke, AtomicU64, AtomicU64 as Live, Ordering,
+};
 pub(super) use std::sync::{Mutex, MutexGuard as Guard};
 
 pub(super) use crate::fence::{heavy, light};
