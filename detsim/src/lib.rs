@@ -43,6 +43,7 @@ mod run;
 mod signature;
 mod spec;
 mod sweep;
+pub mod trace;
 mod wall;
 #[cfg(target_os = "linux")]
 mod worker;
