@@ -1,0 +1,178 @@
+//! The handle of a node.
+//!
+//! Owns: [`Node`]: what a scenario does to a domain of failure. Does not own: its state
+//! ([`crate::node`]). Invariant: devices hear of a stop before the node's tasks are dropped, so that
+//! what their destructors would say comes too late.
+
+use super::Sim;
+use crate::context;
+use crate::event::{NodeChange, NodeId};
+use crate::join::{self, JoinHandle};
+use crate::node::{Init, NodeState};
+use crate::run;
+use std::future::Future;
+use std::panic::Location;
+use std::rc::Rc;
+
+/// A node: what fails as one. Made by [`Sim::node`].
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub(super) sim: Sim,
+    pub(super) id: NodeId,
+}
+
+impl Node {
+    /// Its number.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// Its name.
+    #[track_caller]
+    pub fn name(&self) -> String {
+        self.sim.with(|kernel| kernel.nodes.name(self.id).to_owned())
+    }
+
+    /// Spawns a task on the node.
+    ///
+    /// # Panics
+    /// Where the node is down.
+    #[track_caller]
+    pub fn spawn<F>(&self, name: impl AsRef<str>, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+    {
+        let site = Location::caller();
+        assert!(self.state() != NodeState::Down, "detsim: node {} is down", self.name());
+        self.sim.inside(|| join::spawn(future, name.as_ref(), Some(self.id), site))
+    }
+
+    /// Says what the node does when it comes up: at once, and after each restart.
+    #[track_caller]
+    pub fn on_start(&self, init: impl Fn() + 'static) {
+        let init: Init = Rc::new(init);
+        let old = self.sim.with(|kernel| {
+            let entry = kernel.nodes.entry_mut(self.id);
+            entry.boots += 1;
+            entry.init.replace(Rc::clone(&init))
+        });
+        drop(old);
+        self.sim.inside(|| run::as_node(self.id, &*init));
+    }
+
+    /// Runs `f` as something of the node: tasks that it spawns belong to the node.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_executor::{Sim, context};
+    /// let sim = Sim::new(7);
+    /// let node = sim.node("n1");
+    /// let task = node.enter(|| context::spawn("worker", std::future::pending::<()>()));
+    /// node.crash();
+    /// assert!(task.is_finished());
+    /// ```
+    ///
+    /// # Panics
+    /// Where the node is down.
+    #[track_caller]
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        assert!(self.state() != NodeState::Down, "detsim: node {} is down", self.name());
+        self.sim.inside(|| {
+            let _entered = Entered(context::with(|kernel| kernel.swap_node(self.id)));
+            f()
+        })
+    }
+
+    /// Takes its power: tasks are gone, and whatever was not durable.
+    #[track_caller]
+    pub fn crash(&self) {
+        self.stop(NodeChange::Crashed);
+    }
+
+    /// Ends its process: tasks are gone, what the kernel had of the disk stays.
+    #[track_caller]
+    pub fn kill(&self) {
+        self.stop(NodeChange::Killed);
+    }
+
+    /// Stops running it; its timers go on, but nothing fires.
+    #[track_caller]
+    pub fn pause(&self) {
+        self.sim.with(|kernel| {
+            if kernel.nodes.entry(self.id).state != NodeState::Up {
+                return;
+            }
+            kernel.pause_node(self.id);
+            kernel.node_changed(self.id, NodeChange::Paused);
+        });
+    }
+
+    /// Goes on after a pause.
+    #[track_caller]
+    pub fn resume(&self) {
+        if self.state() != NodeState::Paused {
+            return;
+        }
+        self.sim.with(|kernel| {
+            kernel.node_changed(self.id, NodeChange::Resumed);
+            kernel.resume_node(self.id);
+        });
+        self.sim.each_device(|device| device.on_resume(self.id));
+    }
+
+    /// Brings it up again, after a crash or a kill, or as a kill and a start in one.
+    #[track_caller]
+    pub fn restart(&self) {
+        if self.state() != NodeState::Down {
+            self.stop(NodeChange::Killed);
+        }
+        let init = self.sim.with(|kernel| {
+            kernel.node_changed(self.id, NodeChange::Restarted);
+            let entry = kernel.nodes.entry_mut(self.id);
+            (entry.state, entry.boots) = (NodeState::Up, entry.boots + 1);
+            entry.init.clone()
+        });
+        self.sim.each_device(|device| device.on_restart(self.id));
+        if let Some(init) = init {
+            self.sim.inside(|| run::as_node(self.id, &*init));
+        }
+    }
+
+    /// Does it run?
+    #[track_caller]
+    pub fn is_up(&self) -> bool {
+        self.state() == NodeState::Up
+    }
+
+    fn state(&self) -> NodeState {
+        self.sim.with(|kernel| kernel.nodes.entry(self.id).state)
+    }
+
+    /// Devices hear of it first: what a task's destructors would say comes too late.
+    #[track_caller]
+    fn stop(&self, change: NodeChange) {
+        if self.state() == NodeState::Down {
+            return;
+        }
+        self.sim.with(|kernel| {
+            kernel.nodes.entry_mut(self.id).state = NodeState::Down;
+            kernel.node_changed(self.id, change);
+        });
+        self.sim.each_device(|device| match change {
+            NodeChange::Crashed => device.on_crash(self.id),
+            _ => device.on_kill(self.id),
+        });
+        self.sim.inside(|| run::drop_tasks_of(self.id));
+    }
+}
+
+/// Inside of [`Node::enter`]: which node comes back.
+struct Entered(Option<NodeId>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            context::with(|kernel| kernel.swap_node(before));
+        }
+    }
+}
