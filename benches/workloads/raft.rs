@@ -2,8 +2,16 @@
 //! two seconds in which it is cut off, and the healed cluster.
 //!
 //! The protocol, its disks and the checker that looks at a node after every step are the example's
-//! (`bench_raft`); here is a driver of one task per node. An event is a message or a timer that
-//! reached a node.
+//! (`bench_raft`); here is a driver of one task per node, for simulators of tokio's shape. An event
+//! is a message or a timer that reached a node.
+//!
+//! The crate that includes this supplies, beside what `workloads.rs` lists, in `crate::peer`:
+//!
+//! | name | what it is |
+//! | --- | --- |
+//! | `raft_simulation(seed, node, supervisor)` | five connected nodes run `node(id, endpoint)` |
+//! | `Endpoint`: `send`, `receive_until` | datagrams of a `Message`, 1 to 8 ms under way |
+//! | `now_ns()`, `isolate(id, cut)` | virtual time since the start; cutting a node off |
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

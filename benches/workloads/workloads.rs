@@ -10,14 +10,11 @@
 //! | `channel(capacity) -> (Sender, Receiver)` | a bounded channel |
 //! | `sleep(Duration)`, `timeout(Duration, future)`, `Notify` | as tokio names them |
 //! | `empty_simulation(seed)` | five nodes, one trivial task each, made and torn down |
-//! | `raft_simulation(seed, node, supervisor)` | five connected nodes run `node(id, endpoint)` |
-//! | `Endpoint`: `send`, `receive_until` | datagrams of a `Message`, 1 to 8 ms under way |
-//! | `now_ns()`, `isolate(id, cut)` | virtual time since the start; cutting a node off |
 //!
-//! Workloads that one peer alone has are that peer's; `run` does not know them.
+//! Not here: `raft`, which each peer drives as its users would, with tasks (`raft.rs`) or with the
+//! kernel's callbacks; and workloads that one peer alone has.
 
 mod memory;
-mod raft;
 mod tasks;
 
 use bench_common::Work;
@@ -25,7 +22,6 @@ use bench_common::Work;
 use crate::peer;
 
 pub(crate) use memory::growth;
-pub(crate) use raft::Letter;
 
 /// Any seed does: every repeat runs the same simulation.
 const SEED: u64 = 1;
@@ -43,7 +39,6 @@ pub(crate) fn run(name: &str, operations: u64) -> Option<Work> {
         "timers" => peer::simulate(SEED, tasks::timers(1_000, n)),
         "mpsc" => peer::simulate(SEED, tasks::many_to_one(8, 16, n)),
         "empty" => (0..n).for_each(peer::empty_simulation),
-        "raft" => return Some(raft::runs(n)),
         _ => return None,
     }
     Some(Work::of(n))

@@ -34,8 +34,15 @@ pub(crate) fn check(tally: &mut Tally) -> Result<Outcome> {
     process::run(&mut process::cargo(&["fmt", "--all", "--check", MANIFEST]))?;
     let clippy = ["clippy", "--all-targets", MANIFEST, "--", "--deny=warnings"];
     process::run(&mut process::cargo(&clippy))?;
-    let madsim =
-        ["check", "--package=madsim-peer", MANIFEST, "--target-dir", "benches/target/peers/madsim"];
-    process::run(process::cargo(&madsim).env("RUSTFLAGS", "--cfg madsim"))?;
+    check_peer("ours", "detsim")?;
+    check_peer("madsim-peer", "madsim")?;
     test::count_tests(process::cargo(&["test", MANIFEST]), tally)
+}
+
+/// Checks a peer that compiles under its cfg only, in the target directory that the runner uses.
+fn check_peer(package: &str, cfg: &str) -> Result {
+    let (package, target) =
+        (format!("--package={package}"), format!("--target-dir=benches/target/peers/{cfg}"));
+    let clippy = ["clippy", &package, MANIFEST, &target, "--", "--deny=warnings"];
+    process::run(process::cargo(&clippy).env("RUSTFLAGS", format!("--cfg {cfg}")))
 }

@@ -5,11 +5,22 @@ compile_error!("madsim simulates under its cfg only: RUSTFLAGS='--cfg madsim' ca
 
 mod net;
 mod peer;
+#[path = "../../workloads/raft.rs"]
+mod raft;
 #[path = "../../workloads/workloads.rs"]
 mod workloads;
 
 use std::process::ExitCode;
 
+use bench_common::Work;
+
 fn main() -> ExitCode {
-    bench_common::peer_main(workloads::run, workloads::growth)
+    bench_common::peer_main(run, workloads::growth)
+}
+
+fn run(name: &str, operations: u64) -> Option<Work> {
+    match name {
+        "raft" => Some(raft::runs(operations)),
+        _ => workloads::run(name, operations),
+    }
 }

@@ -15,7 +15,7 @@ use madsim::runtime::{NodeHandle, Runtime};
 use madsim::time::TimeHandle;
 use tokio::time::timeout;
 
-use crate::workloads::Letter;
+use crate::raft::Letter;
 
 /// Endpoints sort what they receive by tag; one is enough here.
 const TAG: u64 = 1;

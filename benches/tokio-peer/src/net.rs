@@ -12,7 +12,7 @@ use bench_raft::core::{Message, NodeId, NodeSet};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, timeout_at};
 
-use crate::workloads::Letter;
+use crate::raft::Letter;
 
 const LATENCY_NS: [u64; 2] = [1_000_000, 8_000_000];
 
