@@ -26,8 +26,12 @@
 //! ```
 
 mod codec;
+mod columns;
+mod diff;
 mod error;
 mod frame;
+mod stats;
+mod view;
 
 use std::fs::File;
 use std::io::Read;
@@ -39,7 +43,10 @@ pub use detsim_executor::event::{
     SetId, TextId, Wide,
 };
 pub use detsim_executor::trace::{Chosen, DOMAIN_PICK, DOMAIN_STOP, ObjectInfo, Tables, TaskInfo};
+pub use diff::{DiffOptions, diff};
 pub use error::Error;
+pub use stats::{StatsOptions, stats};
+pub use view::{ViewOptions, view};
 
 /// The name of a trace in the directory of a failure.
 pub const FILE: &str = "trace.bin";

@@ -71,8 +71,9 @@ impl Story {
 
     pub(super) fn pick(&mut self, task: TaskNumber, instead_of: TaskNumber) {
         let sig = |task: TaskNumber| 100 + u64::from(task.0);
-        let count = self.trace.tables.choices.len() as u32;
-        let anchor = Anchor { actor: sig(instead_of), ordinal: count };
+        let actor = sig(instead_of);
+        let earlier = self.trace.tables.choices.iter().filter(|c| c.choice.anchor.actor == actor);
+        let anchor = Anchor { actor, ordinal: earlier.count() as u32 };
         let (picked, default) = (sig(task), sig(instead_of));
         let choice = Choice { domain: 1, anchor, occurrence: 0, picked, default };
         self.choose(choice, DOMAIN_PICK);
@@ -102,6 +103,7 @@ pub(super) fn story(minimal: bool) -> Trace {
     let lock = s.object(ResourceKind::Mutex, "src/pool.rs:12");
     let first = s.spawn("fetcher", A, "src/pool.rs:30");
     let second = s.spawn("writer", B, "src/pool.rs:31");
+    s.pass(1_200_000);
     s.step(first);
     s.push(Event::Operated { task: first, op: OpKind::Lock, object: lock });
     if !minimal {

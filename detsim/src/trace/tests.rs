@@ -7,6 +7,7 @@ use expect_test::{Expect, expect};
 
 use super::sample::{header, long, story};
 use super::*;
+use crate::wall::Stopwatch;
 
 fn check_error(bytes: &[u8], expect: Expect) -> Error {
     let error = from_bytes(bytes).unwrap_err();
@@ -79,7 +80,7 @@ fn broken_files_are_told_apart() {
     check_error(b"", empty);
     let start = expect!["the trace is cut short: 5 of its 27 bytes are there"];
     assert!(check_error(&whole[..5], start).is_damaged());
-    let short = expect!["the trace is cut short: 390 of its 391 bytes are there"];
+    let short = expect!["the trace is cut short: 394 of its 395 bytes are there"];
     assert!(check_error(&whole[..whole.len() - 1], short).is_damaged());
     let long = expect!["the trace is damaged: more bytes follow its end"];
     check_error(&[&whole[..], b"\n"].concat(), long);
@@ -164,4 +165,19 @@ fn an_event_takes_few_bytes() {
     let bytes = to_bytes(&trace, &header()).len() - head_bytes();
     let mean = bytes / trace.moments.len();
     assert!(mean <= 12, "{mean} bytes an event");
+}
+#[test]
+fn a_million_events_are_read_shown_and_counted_at_once() {
+    let recorded = Recorded { header: header(), trace: long(1_000_000) };
+    let bytes = to_bytes(&recorded.trace, &recorded.header);
+    let watch = Stopwatch::start();
+    let read = from_bytes(&bytes).unwrap();
+    let page = view(&read, &ViewOptions::default());
+    let shown = watch.elapsed();
+    let watch = Stopwatch::start();
+    let counts = stats(&read, &StatsOptions::default());
+    let counted = watch.elapsed();
+    assert!(page.contains(" more; go on with: --from ") && counts.contains("100000"), "{counts}");
+    // Ten times what it may take on a quiet machine.
+    assert!(shown.as_millis() < 3_000 && counted.as_secs() < 10, "{shown:?}, {counted:?}");
 }
