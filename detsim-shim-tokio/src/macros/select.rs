@@ -40,7 +40,8 @@ macro_rules! select {
         $( if !$condition {
             branches.disable($number);
         } )+
-        let selected = {
+        #[allow(unused_mut)] // a pattern may borrow from it mutably
+        let mut selected = {
             $( let mut $future = $crate::macros::support::pin!(
                 $crate::macros::support::IntoFuture::into_future($init)
             ); )+

@@ -52,7 +52,7 @@ struct Wanted {
 impl State {
     const fn new(kind: ResourceKind, free: usize, site: &'static Location<'static>) -> Self {
         let object = Object::new(kind, site);
-        Self { object, free, closed: false, queue: Queue::new(), holders: Holders::new() }
+        Self { object, free, closed: false, queue: Queue::new(), holders: Holders::new(site) }
     }
 
     /// The operations by which permits are taken and given back.
@@ -65,7 +65,7 @@ impl State {
     }
 
     /// Takes free permits for the task that runs; `None` where there are not enough.
-    #[inline]
+    #[inline(always)]
     fn take(
         &mut self,
         kernel: Option<&mut Kernel>,
@@ -252,7 +252,9 @@ fn hand_out(mut section: In<'_, State>, count: usize) {
     }
     let (state, kernel) = section.both();
     state.free += left;
-    Block::held_by(kernel, &state.object, state.holders.parties());
+    if !state.queue.is_empty() {
+        Block::held_by(kernel, &state.object, state.holders.parties());
+    }
 }
 
 /// Permits that go back when this is dropped.
@@ -337,11 +339,6 @@ impl<'a> Acquire<'a> {
     ) -> Option<Poll<Result<Key, Closed>>> {
         let (state, mut kernel) = section.both();
         let (operation, _) = state.operations();
-        if let Some(kernel) = kernel.as_deref_mut()
-            && kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker())
-        {
-            return Some(Poll::Pending);
-        }
         if state.closed {
             operate(kernel, &mut state.object, OpKind::Read);
             return Some(Poll::Ready(Err(Closed)));
@@ -361,7 +358,28 @@ impl<'a> Acquire<'a> {
         Some(Poll::Pending)
     }
 
+    #[inline(never)]
     fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
+        let mut section = self.semaphore.state.enter();
+        let (state, kernel) = section.both();
+        // The short way: a run's own task, and the permits are free.
+        if let (Some(kernel), None) = (kernel, &self.ticket) {
+            let (operation, _) = state.operations();
+            if kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker()) {
+                return Poll::Pending;
+            }
+            if !state.closed
+                && let Some(key) = state.take(Some(kernel), self.count, self.site)
+            {
+                return Poll::Ready(Ok(key));
+            }
+        }
+        drop(section);
+        self.poll_key_slowly(cx)
+    }
+
+    #[inline(never)]
+    fn poll_key_slowly(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
         let mut foreign = None;
         loop {
             let mut section = self.semaphore.state.enter();

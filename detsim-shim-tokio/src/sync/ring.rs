@@ -38,8 +38,12 @@ pub(super) struct Ring {
     bytes: NonNull<u8>,
     /// Of one item, its size a multiple of its alignment.
     item: Layout,
+    /// Items that there is memory for, and its bytes.
     capacity: usize,
+    end: usize,
+    /// Where the first item begins, and where the next one will, in bytes; both wrap at `end`.
     first: usize,
+    next: usize,
     len: usize,
     brand: Brand,
 }
@@ -61,7 +65,7 @@ pub(super) fn ring<T>() -> (Ring, Items<T>) {
     let item = Layout::new::<T>().pad_to_align();
     let bytes = NonNull::<T>::dangling().cast();
     (
-        Ring { bytes, item, capacity: 0, first: 0, len: 0, brand },
+        Ring { bytes, item, capacity: 0, end: 0, first: 0, next: 0, len: 0, brand },
         Items { brand, _type: PhantomData },
     )
 }
@@ -138,11 +142,12 @@ impl Ring {
         if self.len == self.capacity {
             self.grow();
         }
-        let place = self.place(self.len);
+        let place = self.bytes.as_ptr().wrapping_add(self.next);
         *slot.full = false;
         // SAFETY: the brands are the same, so both ends are places for a `T`; the slot's was full and
         // is not any more, the ring's is unused, and they are in different allocations.
         unsafe { self.copy(slot.item, place) };
+        self.next = self.after(self.next);
         self.len += 1;
     }
 
@@ -156,23 +161,20 @@ impl Ring {
         if self.len == 0 {
             return false;
         }
-        let place = self.place(0);
+        let place = self.bytes.as_ptr().wrapping_add(self.first);
         // SAFETY: as in `push`, the other way round; the first place is in use, and is not any more.
         unsafe { self.copy(place, slot.item) };
         *slot.full = true;
-        self.first = if self.first + 1 == self.capacity { 0 } else { self.first + 1 };
+        self.first = self.after(self.first);
         self.len -= 1;
         true
     }
 
-    /// The place of the item number `index`.
+    /// Where the item after the one at `place` begins.
     #[inline]
-    fn place(&self, index: usize) -> *mut u8 {
-        let mut place = self.first + index;
-        if place >= self.capacity {
-            place -= self.capacity;
-        }
-        self.bytes.as_ptr().wrapping_add(place * self.item.size())
+    fn after(&self, place: usize) -> usize {
+        let next = place + self.item.size();
+        if next == self.end { 0 } else { next }
     }
 
     /// Copies one item.
@@ -195,7 +197,7 @@ impl Ring {
     #[inline(never)]
     fn grow(&mut self) {
         if self.item.size() == 0 {
-            self.capacity = usize::MAX / 2;
+            self.capacity = usize::MAX;
             return;
         }
         let capacity = (2 * self.capacity).max(ITEMS_FIRST);
@@ -203,18 +205,18 @@ impl Ring {
         // SAFETY: the size is not zero.
         let bytes = NonNull::new(unsafe { alloc(layout) });
         let bytes = bytes.unwrap_or_else(|| handle_alloc_error(layout));
-        let until_end = self.len.min(self.capacity - self.first);
-        let size = self.item.size();
-        // SAFETY: the items lie from the first one to the end of the old memory, then from its
-        // beginning; the new memory has room for all of them.
+        let until_end = self.end - self.first;
+        // SAFETY: the ring is full: its items lie from the first one to the end of the old memory, then
+        // from its beginning to the first one; the new memory has room for all of them.
         unsafe {
             let (from, to) = (self.bytes.as_ptr(), bytes.as_ptr());
-            ptr::copy_nonoverlapping(from.add(self.first * size), to, until_end * size);
-            let rest = (self.len - until_end) * size;
-            ptr::copy_nonoverlapping(from, to.add(until_end * size), rest);
+            ptr::copy_nonoverlapping(from.add(self.first), to, until_end);
+            ptr::copy_nonoverlapping(from, to.add(until_end), self.first);
         }
+        let items = self.end;
         self.free();
-        (self.bytes, self.capacity, self.first) = (bytes, capacity, 0);
+        (self.bytes, self.capacity, self.end) = (bytes, capacity, layout.size());
+        (self.first, self.next) = (0, items);
     }
 
     fn layout(&self, capacity: usize) -> Layout {

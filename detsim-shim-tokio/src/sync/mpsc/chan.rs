@@ -11,7 +11,7 @@ use crate::sync::batch_semaphore::operate;
 use crate::sync::queue::{Queue, Ticket};
 use crate::sync::ring::{Ring, Seen};
 use detsim_executor::{
-    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, Waiter, storable,
+    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter, storable,
 };
 use std::panic::Location;
 use std::task::{Context, Poll, Waker};
@@ -43,8 +43,24 @@ pub(super) struct State {
     /// Senders that wait for the channel to close.
     closing: Queue<()>,
     receiver: Option<Waiter>,
-    last_sent: Option<Party>,
-    last_received: Option<Party>,
+    last_sent: Last,
+    last_received: Last,
+}
+
+/// Who used a channel last, from where.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    task: TaskTag,
+    /// `None` while nobody did.
+    site: Option<&'static Location<'static>>,
+}
+
+impl Last {
+    const NOBODY: Self = Self { task: TaskTag::NOBODY, site: None };
+
+    fn party(self, role: Role) -> Option<Party> {
+        self.site.map(|site| Party { task: self.task, role, site, count: 1 })
+    }
 }
 
 /// Why a message was not taken.
@@ -56,7 +72,7 @@ pub(super) enum Refused {
 
 impl State {
     /// Puts a message in, in a place that was promised to it.
-    #[inline]
+    #[inline(always)]
     fn put(
         &mut self,
         kernel: Option<&mut Kernel>,
@@ -65,11 +81,11 @@ impl State {
     ) {
         self.ring.push(slot);
         let task = operate(kernel, &mut self.object, OpKind::Send);
-        self.last_sent = Some(Party { task, role: Role::LastSent, site, count: 1 });
+        self.last_sent = Last { task, site: Some(site) };
     }
 
     /// Takes a message out; the place is the caller's to give away.
-    #[inline]
+    #[inline(always)]
     fn get(
         &mut self,
         kernel: Option<&mut Kernel>,
@@ -80,7 +96,7 @@ impl State {
             return false;
         }
         let task = operate(kernel, &mut self.object, OpKind::Recv);
-        self.last_received = Some(Party { task, role: Role::LastReceived, site, count: 1 });
+        self.last_received = Last { task, site: Some(site) };
         true
     }
 
@@ -105,6 +121,13 @@ impl State {
 /// Wakes the receiver, if it waits.
 #[inline]
 fn wake_receiver(section: &mut In<'_, State>) {
+    if section.receiver.is_some() {
+        wake_waiting_receiver(section);
+    }
+}
+
+#[inline(never)]
+fn wake_waiting_receiver(section: &mut In<'_, State>) {
     let (state, kernel) = section.both();
     if let Some(waiter) = state.receiver.take() {
         let waker = Block::wake(kernel, &mut state.object, waiter);
@@ -138,7 +161,8 @@ fn hand_out(section: &mut In<'_, State>) {
         }
     }
     let (state, kernel) = section.both();
-    Block::held_by(kernel, &state.object, state.last_received.as_slice());
+    let receiver = state.last_received.party(Role::LastReceived);
+    Block::held_by(kernel, &state.object, receiver.as_slice());
 }
 
 impl Chan {
@@ -157,8 +181,8 @@ impl Chan {
             queue: Queue::new(),
             closing: Queue::new(),
             receiver: None,
-            last_sent: None,
-            last_received: None,
+            last_sent: Last::NOBODY,
+            last_received: Last::NOBODY,
         };
         Self { state: Bound::new(state) }
     }
@@ -239,22 +263,45 @@ impl Chan {
 
     /// Polls for a message in the slot; false where none will come any more. Where it is pending
     /// the receiver is queued until it is woken or [`Self::unlisten`] is called.
+    #[inline(never)]
     pub(super) fn poll_recv(
         &self,
         cx: &Context<'_>,
         slot: &mut Seen<'_>,
         wait: &mut Wait,
     ) -> Poll<bool> {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        // The short way: a run's own task, and a message is there.
+        if let Some(kernel) = kernel {
+            if kernel.stops_before(&mut state.object, OpKind::Recv, &mut wait.asked, cx.waker()) {
+                return Poll::Pending;
+            }
+            if state.get(Some(kernel), slot, wait.site) {
+                give_back(&mut section, 1);
+                unlisten(&mut section);
+                wait.pending = false;
+                return Poll::Ready(true);
+            }
+        }
+        drop(section);
+        let polled = self.poll_recv_slowly(cx, slot, wait.site);
+        wait.pending = polled.is_pending();
+        polled
+    }
+
+    #[inline(never)]
+    fn poll_recv_slowly(
+        &self,
+        cx: &Context<'_>,
+        slot: &mut Seen<'_>,
+        site: &'static Location<'static>,
+    ) -> Poll<bool> {
         let mut foreign = None;
         loop {
             let mut section = self.state.enter();
             let (state, mut kernel) = section.both();
-            if let Some(kernel) = kernel.as_deref_mut()
-                && kernel.stops_before(&mut state.object, OpKind::Recv, &mut wait.asked, cx.waker())
-            {
-                return Poll::Pending;
-            }
-            if state.get(kernel.as_deref_mut(), slot, wait.site) {
+            if state.get(kernel.as_deref_mut(), slot, site) {
                 give_back(&mut section, 1);
                 unlisten(&mut section);
                 return Poll::Ready(true);
@@ -264,7 +311,7 @@ impl Chan {
                 unlisten(&mut section);
                 return Poll::Ready(false);
             }
-            if listen(&mut section, cx, &mut foreign, wait.site) {
+            if listen(&mut section, cx, &mut foreign, site) {
                 return Poll::Pending;
             }
             drop(section);
@@ -371,8 +418,8 @@ fn listen(
         Some(waiter) => Some(Block::renew(kernel, waiter, waker)),
         None => {
             operate(kernel.as_deref_mut(), &mut state.object, OpKind::Read);
-            let parties = state.last_sent.as_slice();
-            let object = &mut state.object;
+            let sender = state.last_sent.party(Role::LastSent);
+            let (object, parties) = (&mut state.object, sender.as_slice());
             let waiter = Block::wait(kernel, object, OpKind::Recv, site, parties, waker);
             state.receiver = Some(waiter);
             None
@@ -385,6 +432,13 @@ fn listen(
 /// The receiver waits no more.
 #[inline]
 fn unlisten(section: &mut In<'_, State>) {
+    if section.receiver.is_some() {
+        unlisten_waiting(section);
+    }
+}
+
+#[cold]
+fn unlisten_waiting(section: &mut In<'_, State>) {
     let (state, kernel) = section.both();
     if let Some(waiter) = state.receiver.take() {
         let waker = Block::cancel(kernel, &mut state.object, waiter);
@@ -408,12 +462,14 @@ pub(super) struct Looks {
 pub(super) struct Wait {
     site: &'static Location<'static>,
     asked: bool,
+    /// It was pending when it was polled last, and may be queued.
+    pending: bool,
 }
 
 impl Wait {
     #[inline]
     pub(super) fn new(site: &'static Location<'static>) -> Self {
-        Self { site, asked: false }
+        Self { site, asked: false, pending: false }
     }
 }
 
@@ -422,28 +478,25 @@ impl Wait {
 pub(super) struct Receiving<'a> {
     chan: &'a Chan,
     wait: Wait,
-    queued: bool,
 }
 
 impl<'a> Receiving<'a> {
     #[inline]
     pub(super) fn new(chan: &'a Chan, site: &'static Location<'static>) -> Self {
-        Self { chan, wait: Wait::new(site), queued: false }
+        Self { chan, wait: Wait::new(site) }
     }
 
     /// As [`Chan::poll_recv`].
-    #[inline(never)]
+    #[inline]
     pub(super) fn poll(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
-        let polled = self.chan.poll_recv(cx, slot, &mut self.wait);
-        self.queued = polled.is_pending();
-        polled
+        self.chan.poll_recv(cx, slot, &mut self.wait)
     }
 }
 
 impl Drop for Receiving<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.queued {
+        if self.wait.pending {
             self.chan.unlisten();
         }
     }
@@ -467,16 +520,41 @@ impl<'a> Sending<'a> {
 
     /// Waits for a place and sends the message in the slot. False: the channel is closed, and the
     /// message stays in the slot.
+    #[inline(never)]
     pub(super) fn poll_send(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
-        self.poll(cx, OpKind::Send, Some(slot))
+        let mut section = self.chan.state.enter();
+        let (state, kernel) = section.both();
+        // The short way: a run's own task, and a place is free.
+        if let Some(kernel) = kernel {
+            if kernel.stops_before(&mut state.object, OpKind::Send, &mut self.asked, cx.waker()) {
+                return Poll::Pending;
+            }
+            if state.free > 0 && !state.closed && self.ticket.is_none() {
+                state.free -= 1;
+                state.put(Some(kernel), slot, self.site);
+                wake_receiver(&mut section);
+                return Poll::Ready(true);
+            }
+        }
+        drop(section);
+        self.poll_slowly(cx, OpKind::Send, Some(slot))
     }
 
     /// Waits for the places, and has them promised. False: the channel is closed.
     pub(super) fn poll_reserve(&mut self, cx: &Context<'_>) -> Poll<bool> {
-        self.poll(cx, OpKind::Acquire, None)
+        let mut section = self.chan.state.enter();
+        let (state, kernel) = section.both();
+        if kernel.is_some_and(|kernel| {
+            kernel.stops_before(&mut state.object, OpKind::Acquire, &mut self.asked, cx.waker())
+        }) {
+            return Poll::Pending;
+        }
+        drop(section);
+        self.poll_slowly(cx, OpKind::Acquire, None)
     }
 
-    fn poll(
+    #[inline(never)]
+    fn poll_slowly(
         &mut self,
         cx: &Context<'_>,
         operation: OpKind,
@@ -485,12 +563,7 @@ impl<'a> Sending<'a> {
         let mut foreign = None;
         loop {
             let mut section = self.chan.state.enter();
-            let (state, mut kernel) = section.both();
-            if let Some(kernel) = kernel.as_deref_mut()
-                && kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker())
-            {
-                return Poll::Pending;
-            }
+            let (state, kernel) = section.both();
             if state.closed || state.capacity < self.places {
                 operate(kernel, &mut state.object, OpKind::Read);
                 return Poll::Ready(false);
@@ -560,8 +633,8 @@ impl<'a> Sending<'a> {
             return true;
         }
         operate(kernel.as_deref_mut(), &mut state.object, OpKind::Read);
-        let parties = state.last_received.as_slice();
-        let object = &mut state.object;
+        let receiver = state.last_received.party(Role::LastReceived);
+        let (object, parties) = (&mut state.object, receiver.as_slice());
         let waiter = Block::wait(kernel, object, operation, self.site, parties, waker);
         // What is free is not enough: it is the beginning of what this one waits for.
         let missing = self.places - std::mem::take(&mut state.free);
@@ -628,9 +701,10 @@ impl<'a> Closing<'a> {
             let old = match &self.ticket {
                 Some(ticket) => state.closing.renew(kernel, ticket, waker),
                 None => {
-                    let (object, site) = (&mut state.object, self.site);
-                    let parties = state.last_received.as_slice();
-                    let waiter = Block::wait(kernel, object, OpKind::Close, site, parties, waker);
+                    let receiver = state.last_received.party(Role::LastReceived);
+                    let (object, parties) = (&mut state.object, receiver.as_slice());
+                    let (kind, site) = (OpKind::Close, self.site);
+                    let waiter = Block::wait(kernel, object, kind, site, parties, waker);
                     self.ticket = Some(state.closing.push(waiter, ()));
                     None
                 }

@@ -1,0 +1,192 @@
+//! Reports of deadlocks: every one names the resource, who has it since which line, and the cycle.
+
+use crate::fifo;
+use detsim_shim_tokio as tokio;
+use expect_test::{Expect, expect};
+use std::sync::Arc;
+use tokio::sync::{Mutex, Notify, Semaphore, mpsc, oneshot};
+use tokio::task::yield_now;
+
+/// Runs a program that gets stuck, and compares its report.
+#[track_caller]
+fn check(program: impl Future<Output = ()> + 'static, expected: Expect) {
+    let sim = fifo();
+    drop(sim.spawn("main", program));
+    let failure = sim.run().unwrap_err();
+    assert_eq!(failure.verdict(), "deadlock", "{failure}");
+    expected.assert_eq(&failure.to_string());
+}
+
+#[test]
+fn two_locks_in_two_orders() {
+    async fn both(first: Arc<Mutex<()>>, second: Arc<Mutex<()>>) {
+        let _first = first.lock().await;
+        yield_now().await;
+        let _second = second.lock().await;
+    }
+    check(
+        async {
+            let a = Arc::new(Mutex::new(()));
+            let b = Arc::new(Mutex::new(()));
+            drop(tokio::spawn(both(a.clone(), b.clone())));
+            drop(tokio::spawn(both(b, a)));
+        },
+        expect![[r#"
+            DEADLOCK at 0.000000s, step 5, seed 1: 2 tasks blocked, no timer or packet pending
+              task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:31
+                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:25
+                  for the Mutex of detsim-shim-tokio/tests/it/deadlock.rs:30, since step 4
+                  held by task 2 at detsim-shim-tokio/tests/it/deadlock.rs:23
+                stack: it::deadlock::two_locks_in_two_orders::both at tests/it/deadlock.rs:25
+              task 2, spawned at detsim-shim-tokio/tests/it/deadlock.rs:32
+                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:25
+                  for the Mutex of detsim-shim-tokio/tests/it/deadlock.rs:29, since step 5
+                  held by task 1 at detsim-shim-tokio/tests/it/deadlock.rs:23
+                stack: it::deadlock::two_locks_in_two_orders::both at tests/it/deadlock.rs:25
+              cycle: task 1 -> task 2 -> task 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_ring_of_three() {
+    check(
+        async {
+            let forks = [(); 3].map(|()| Arc::new(Mutex::new(())));
+            for n in 0..3 {
+                let (left, right) = (forks[n].clone(), forks[(n + 1) % 3].clone());
+                drop(tokio::spawn(async move {
+                    let _left = left.lock().await;
+                    yield_now().await;
+                    let _right = right.lock().await;
+                }));
+            }
+        },
+        expect![[r#"
+            DEADLOCK at 0.000000s, step 7, seed 1: 3 tasks blocked, no timer or packet pending
+              task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:58
+                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:61
+                  for the Mutex of detsim-shim-tokio/tests/it/deadlock.rs:55, since step 5
+                  held by task 2 at detsim-shim-tokio/tests/it/deadlock.rs:59
+                stack: it::deadlock::a_ring_of_three at tests/it/deadlock.rs:61
+              task 2, spawned at detsim-shim-tokio/tests/it/deadlock.rs:58
+                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:61
+                  for the Mutex of detsim-shim-tokio/tests/it/deadlock.rs:55, since step 6
+                  held by task 3 at detsim-shim-tokio/tests/it/deadlock.rs:59
+                stack: it::deadlock::a_ring_of_three at tests/it/deadlock.rs:61
+              task 3, spawned at detsim-shim-tokio/tests/it/deadlock.rs:58
+                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:61
+                  for the Mutex of detsim-shim-tokio/tests/it/deadlock.rs:55, since step 7
+                  held by task 1 at detsim-shim-tokio/tests/it/deadlock.rs:59
+                stack: it::deadlock::a_ring_of_three at tests/it/deadlock.rs:61
+              cycle: task 1 -> task 2 -> task 3 -> task 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_lock_taken_twice() {
+    check(
+        async {
+            let mutex = Mutex::new(());
+            let _once = mutex.lock().await;
+            let _twice = mutex.lock().await;
+        },
+        expect![[r#"
+            DEADLOCK at 0.000000s, step 1, seed 1: 1 task blocked, no timer or packet pending
+              task 0 "main", spawned at detsim-shim-tokio/tests/it/deadlock.rs:89
+                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:93
+                  for the Mutex of detsim-shim-tokio/tests/it/deadlock.rs:91, since step 1
+                  held by task 0 "main" at detsim-shim-tokio/tests/it/deadlock.rs:92
+                stack: it::deadlock::a_lock_taken_twice at tests/it/deadlock.rs:93
+              cycle: task 0 "main" waits for itself
+        "#]],
+    );
+}
+
+#[test]
+fn two_full_channels() {
+    /// Answers a message with two.
+    async fn echo(mut receiver: mpsc::Receiver<u8>, sender: mpsc::Sender<u8>) {
+        while let Some(n) = receiver.recv().await {
+            sender.send(n).await.unwrap();
+            sender.send(n).await.unwrap();
+        }
+    }
+    check(
+        async {
+            let (to_left, left) = mpsc::channel(1);
+            let (to_right, right) = mpsc::channel(1);
+            to_left.send(1).await.unwrap();
+            drop(tokio::spawn(echo(left, to_right)));
+            drop(tokio::spawn(echo(right, to_left)));
+        },
+        expect![[r#"
+            DEADLOCK at 0.000000s, step 6, seed 1: 2 tasks blocked, no timer or packet pending
+              task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:121
+                waits: send at detsim-shim-tokio/tests/it/deadlock.rs:113
+                  for the mpsc channel of detsim-shim-tokio/tests/it/deadlock.rs:119, since step 6
+                  last received from by task 2 at detsim-shim-tokio/tests/it/deadlock.rs:111
+                stack: it::deadlock::two_full_channels::echo at tests/it/deadlock.rs:113
+              task 2, spawned at detsim-shim-tokio/tests/it/deadlock.rs:122
+                waits: send at detsim-shim-tokio/tests/it/deadlock.rs:112
+                  for the mpsc channel of detsim-shim-tokio/tests/it/deadlock.rs:118, since step 5
+                  last received from by task 1 at detsim-shim-tokio/tests/it/deadlock.rs:111
+                stack: it::deadlock::two_full_channels::echo at tests/it/deadlock.rs:112
+              cycle: task 1 -> task 2 -> task 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_permit_that_is_never_returned() {
+    check(
+        async {
+            let semaphore = Arc::new(Semaphore::new(2));
+            let leaks = semaphore.clone();
+            let leak = tokio::spawn(async move {
+                std::mem::forget(leaks.acquire_many(2).await.unwrap());
+            });
+            leak.await.unwrap();
+            let _one = semaphore.acquire().await.unwrap();
+        },
+        expect![[r#"
+            DEADLOCK at 0.000000s, step 3, seed 1: 1 task blocked, no timer or packet pending
+              task 0 "main", spawned at detsim-shim-tokio/tests/it/deadlock.rs:143
+                waits: acquire at detsim-shim-tokio/tests/it/deadlock.rs:151
+                  for the Semaphore of detsim-shim-tokio/tests/it/deadlock.rs:145, since step 3
+                  held by task 1 (which has ended), 2 permits at detsim-shim-tokio/tests/it/deadlock.rs:148
+                stack: it::deadlock::a_permit_that_is_never_returned at tests/it/deadlock.rs:151
+        "#]],
+    );
+}
+
+#[test]
+fn nobody_sends_notifies_or_answers() {
+    check(
+        async {
+            let (_sender, mut receiver) = mpsc::channel::<u8>(1);
+            let (_answer, question) = oneshot::channel::<u8>();
+            drop(tokio::spawn(async move { receiver.recv().await }));
+            drop(tokio::spawn(question));
+            Notify::new().notified().await;
+        },
+        expect![[r#"
+            DEADLOCK at 0.000000s, step 3, seed 1: 3 tasks blocked, no timer or packet pending
+              task 0 "main", spawned at detsim-shim-tokio/tests/it/deadlock.rs:166
+                waits: notified at detsim-shim-tokio/tests/it/deadlock.rs:172
+                  for the Notify of detsim-shim-tokio/tests/it/deadlock.rs:172, since step 1
+                  nobody has it
+                stack: it::deadlock::nobody_sends_notifies_or_answers at tests/it/deadlock.rs:172
+              task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:170
+                waits: recv at detsim-shim-tokio/tests/it/deadlock.rs:170
+                  for the mpsc channel of detsim-shim-tokio/tests/it/deadlock.rs:168, since step 2
+                  nobody has it
+                stack: it::deadlock::nobody_sends_notifies_or_answers at tests/it/deadlock.rs:170
+              task 2, spawned at detsim-shim-tokio/tests/it/deadlock.rs:171
+                waits: recv at detsim-shim-tokio/tests/it/deadlock.rs:169
+                  for the oneshot channel of detsim-shim-tokio/tests/it/deadlock.rs:169, since step 3
+                  nobody has it
+        "#]],
+    );
+}

@@ -1,0 +1,172 @@
+//! Sleeping, timeouts and intervals.
+
+use crate::{Log, in_order, sweep};
+use detsim_shim_tokio as tokio;
+use std::future::{pending, ready};
+use std::panic::catch_unwind;
+use std::pin::pin;
+use tokio::time::{
+    Duration, Instant, MissedTickBehavior, interval, interval_at, sleep, sleep_until, timeout,
+    timeout_at,
+};
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+#[test]
+fn a_sleep_ends_at_a_whole_millisecond_and_never_early() {
+    sweep(20, || async {
+        let start = Instant::now();
+        for (asked, slept_ms) in [(ms(5), 5), (Duration::from_micros(1500), 2)] {
+            let begun = Instant::now();
+            sleep(asked).await;
+            assert!(begun.elapsed() >= asked);
+            assert!(begun.elapsed().as_millis() <= slept_ms + 1, "{:?}", begun.elapsed());
+        }
+        sleep_until(start + ms(20)).await;
+        assert!((ms(20)..ms(22)).contains(&start.elapsed()), "{:?}", start.elapsed());
+    });
+}
+
+#[test]
+fn a_sleep_of_no_length_waits_for_the_next_tick() {
+    in_order(async {
+        let start = Instant::now();
+        sleep(Duration::ZERO).await;
+        let slept = start.elapsed().as_micros();
+        assert!((990..1010).contains(&slept), "{slept} us");
+    });
+}
+
+#[test]
+fn a_sleep_can_be_moved() {
+    in_order(async {
+        let start = Instant::now();
+        let mut moved = pin!(sleep(ms(10)));
+        assert_eq!(moved.deadline(), moved.deadline());
+        moved.as_mut().reset(start + ms(30));
+        moved.as_mut().await;
+        assert!(moved.is_elapsed() && start.elapsed() >= ms(30));
+        moved.as_mut().reset(start + ms(50));
+        assert!(!moved.is_elapsed());
+        moved.await;
+        assert!(start.elapsed() >= ms(50));
+    });
+}
+
+#[test]
+fn the_longest_sleep_is_thirty_years() {
+    in_order(async {
+        let years =
+            (sleep(Duration::MAX).deadline() - Instant::now()).as_secs() / (365 * 24 * 3600);
+        assert!((29..=30).contains(&years), "{years}");
+    });
+}
+
+#[test]
+fn a_timeout_prefers_the_value() {
+    sweep(20, || async {
+        assert_eq!(timeout(Duration::ZERO, ready(1)).await, Ok(1));
+        assert!(timeout(ms(1), pending::<()>()).await.is_err());
+        assert!(timeout_at(Instant::now() + ms(1), pending::<()>()).await.is_err());
+        let slow = timeout(ms(10), sleep(ms(20))).await.unwrap_err();
+        assert_eq!(slow.to_string(), "deadline has elapsed");
+        assert_eq!(std::io::Error::from(slow).kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!(timeout(ms(20), sleep(ms(10))).await, Ok(()));
+    });
+}
+
+#[test]
+fn a_timeout_that_is_not_needed_does_not_hold_up_the_end() {
+    let sim = crate::fifo();
+    let hour = Duration::from_secs(3600);
+    drop(sim.spawn("main", async move { timeout(hour, sleep(ms(1))).await.unwrap() }));
+    assert_eq!(sim.run().unwrap().now.as_millis(), 1);
+}
+
+/// The ticks of an interval of 10 ms whose first tick is met 25 ms late, relative to its start.
+fn ticks(behavior: MissedTickBehavior) -> String {
+    in_order(async move {
+        let start = Instant::now() + ms(1);
+        let mut ticks = interval_at(start, ms(10));
+        ticks.set_missed_tick_behavior(behavior);
+        let log = Log::default();
+        ticks.tick().await;
+        sleep(ms(25)).await;
+        for _ in 0..4 {
+            let due = ticks.tick().await;
+            log.add((due - start).as_millis());
+        }
+        log.text()
+    })
+}
+
+#[test]
+fn missed_ticks_burst_are_delayed_or_skipped() {
+    assert_eq!(ticks(MissedTickBehavior::Burst), "10 20 30 40");
+    assert_eq!(ticks(MissedTickBehavior::Delay), "10 35 45 55");
+    assert_eq!(ticks(MissedTickBehavior::Skip), "10 30 40 50");
+}
+
+#[test]
+fn an_interval_can_be_reset() {
+    in_order(async {
+        let mut ticks = interval(ms(10));
+        let first = ticks.tick().await;
+        sleep(ms(5)).await;
+        ticks.reset();
+        assert!(ticks.tick().await >= first + ms(15));
+        ticks.reset_immediately();
+        let now = Instant::now();
+        assert!(ticks.tick().await <= now + ms(1));
+        ticks.reset_after(ms(30));
+        assert!(ticks.tick().await >= now + ms(30));
+        assert_eq!(ticks.period(), ms(10));
+    });
+}
+
+#[test]
+fn an_instant_can_lie_before_the_simulation() {
+    in_order(async {
+        let hour_ago = Instant::now() - Duration::from_secs(3600);
+        assert!(hour_ago.elapsed() >= Duration::from_secs(3600));
+        assert_eq!(hour_ago.duration_since(Instant::now()), Duration::ZERO);
+        assert_eq!(hour_ago.checked_duration_since(Instant::now()), None);
+        assert_eq!(hour_ago.checked_sub(Duration::MAX), None);
+        assert_eq!(hour_ago.checked_add(Duration::MAX), None);
+    });
+}
+
+#[test]
+fn a_clock_that_is_watched_moves() {
+    in_order(async {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_micros(50) {}
+    });
+}
+
+#[test]
+fn misuse_is_told_in_tokios_words() {
+    let text = |panicked: Box<dyn std::any::Any + Send>| match panicked.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panicked) => (*panicked.downcast::<&str>().unwrap()).to_owned(),
+    };
+    let outside = catch_unwind(|| drop(sleep(ms(1)))).unwrap_err();
+    assert!(text(outside).starts_with("there is no reactor running"));
+    let zero = catch_unwind(|| drop(interval(Duration::ZERO))).unwrap_err();
+    assert_eq!(text(zero), "`period` must be non-zero.");
+}
+
+#[test]
+fn the_futures_are_as_pinned_as_tokios() {
+    trait NotUnpin<A> {
+        fn check() {}
+    }
+    impl<T: ?Sized> NotUnpin<()> for T {}
+    impl<T: ?Sized + Unpin> NotUnpin<u8> for T {}
+    // Ambiguous, and so no program, where the type is `Unpin`.
+    <tokio::time::Sleep as NotUnpin<_>>::check();
+    <tokio::time::Timeout<std::future::Ready<()>> as NotUnpin<_>>::check();
+    <tokio::sync::Notified<'static> as NotUnpin<_>>::check();
+}
