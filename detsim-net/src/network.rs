@@ -177,11 +177,15 @@ impl<M> Network<M> {
 impl<M> Shared<M> {
     fn put(&self, slot: u32, message: M) {
         let payloads = &mut self.store.borrow_mut().payloads;
-        let at = slot as usize;
-        if at >= payloads.len() {
-            payloads.resize_with(at + 1, || None);
+        match payloads.get_mut(slot as usize) {
+            Some(payload) => *payload = Some(message),
+            // The wire numbers its slots without a gap; one is left out where a copy is made,
+            // because that has the higher number and comes first.
+            None => {
+                payloads.resize_with(slot as usize, || None);
+                payloads.push(Some(message));
+            }
         }
-        payloads[at] = Some(message);
     }
 
     #[cold]

@@ -1,8 +1,9 @@
 //! Everything between the nodes, without what the messages say.
 //!
-//! Owns: the links, the queue of arrivals, what is held back, the counts, and the events and
-//! hashes of all that. Does not own: payloads and handlers ([`crate::network`] keeps a payload
-//! under the slot that it is given here). Not generic, so that it is compiled once, optimised.
+//! Owns: the links, the queue of arrivals, what is held back (partitions: `wire/cuts.rs`), the
+//! counts, and the events and hashes of all that. Does not own: payloads and handlers
+//! ([`crate::network`] keeps a payload under the slot that it is given here). Not generic, so that
+//! it is compiled once, optimised.
 //!
 //! # Invariants
 //! - A slot that is returned as lost or delivered is free again: the caller takes the payload out
@@ -10,6 +11,8 @@
 //! - What is held is neither in the queue nor lost; it is looked at again when a link opens, a
 //!   node resumes, or a node stops.
 //! - No user code runs in here.
+
+mod cuts;
 
 use std::cell::RefCell;
 
@@ -175,7 +178,9 @@ impl Wire {
     fn lift(&mut self, kernel: &mut Kernel, flight: Flight, launch: Launch) -> Sent {
         match launch.fate {
             Fate::Carried if may_send(kernel, flight.from) => {
-                Sent { slot: self.fly(kernel, flight, launch.at), copy: NO_SLOT }
+                let slot = self.flights.add(flight);
+                self.schedule(kernel, slot, launch.at);
+                Sent { slot, copy: NO_SLOT }
             }
             _ => self.lift_faulty(kernel, flight, launch),
         }
@@ -204,7 +209,6 @@ impl Wire {
         Sent { slot, copy: self.fly(kernel, Flight { passage, ..flight }, at) }
     }
 
-    #[inline]
     fn fly(&mut self, kernel: &mut Kernel, flight: Flight, at: SimTime) -> u32 {
         let slot = self.flights.add(flight);
         self.schedule(kernel, slot, at);
@@ -226,21 +230,8 @@ impl Wire {
         let slot = self.flights.arrive()?;
         let flight = self.flights.flight(slot);
         let Flight { message, from, to, history, .. } = flight;
-        match self.obstacle(kernel, flight) {
-            Some(Obstacle::Hold) => {
-                self.held.push(slot);
-                self.stats.held += 1;
-                kernel.record_with(|_| {
-                    Event::Net(NetEvent::Held { message: number(message), from, to })
-                });
-                return Some(Due::Held);
-            }
-            Some(Obstacle::Lose(why)) => {
-                self.flights.free(slot);
-                self.lose(kernel, flight, why);
-                return Some(Due::Lost { slot });
-            }
-            None => {}
+        if let Some(obstacle) = self.obstacle(kernel, flight) {
+            return Some(self.stop(kernel, slot, obstacle));
         }
         self.flights.free(slot);
         self.stats.delivered += 1;
@@ -254,6 +245,28 @@ impl Wire {
         Some(Due::Delivered { slot, from, to })
     }
 
+    #[cold]
+    fn stop(&mut self, kernel: &mut Kernel, slot: u32, obstacle: Obstacle) -> Due {
+        let flight = self.flights.flight(slot);
+        let Flight { message, from, to, .. } = flight;
+        match obstacle {
+            Obstacle::Hold => {
+                self.held.push(slot);
+                self.stats.held += 1;
+                kernel.record_with(|_| {
+                    Event::Net(NetEvent::Held { message: number(message), from, to })
+                });
+                Due::Held
+            }
+            Obstacle::Lose(why) => {
+                self.flights.free(slot);
+                self.lose(kernel, flight, why);
+                Due::Lost { slot }
+            }
+        }
+    }
+
+    #[inline]
     fn obstacle(&self, kernel: &mut Kernel, flight: Flight) -> Option<Obstacle> {
         let link = &self.links[flight.link as usize].link;
         let state = kernel.node_state(flight.to);
@@ -355,94 +368,6 @@ impl Wire {
         self.links[place as usize].configure(kernel, change);
         Ok(())
     }
-
-    // ------------------------------------------------------------ partitions
-
-    /// What the partitions that start from now on do.
-    pub(crate) fn set_rule(&mut self, rule: Partition) {
-        self.rule = rule;
-    }
-
-    /// Cuts the links from each of `from` to each of `to`. Returns the slots of what was held by a
-    /// link that drops from now on.
-    pub(crate) fn cut(
-        &mut self,
-        kernel: &mut Kernel,
-        from: &[NodeId],
-        to: &[NodeId],
-    ) -> Result<Vec<u32>, Unknown> {
-        for (from, to) in pairs(from, to) {
-            let place = self.place(kernel, from, to)?;
-            self.links[place as usize].link.set_cut(Some(self.rule));
-        }
-        let holds = self.rule == Partition::Hold;
-        kernel.record_with(|kernel| {
-            let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-            Event::Net(NetEvent::Partitioned { from, to, holds })
-        });
-        let links = &self.links;
-        let drops =
-            |flight: Flight| links[flight.link as usize].link.cut() == Some(Partition::Drop);
-        let dropped = take_held(&mut self.held, &self.flights, drops);
-        Ok(self.lose_held(kernel, dropped, DropReason::Partition))
-    }
-
-    /// Opens the links from each of `from` to each of `to`.
-    pub(crate) fn open(
-        &mut self,
-        kernel: &mut Kernel,
-        from: &[NodeId],
-        to: &[NodeId],
-    ) -> Result<(), Unknown> {
-        for (from, to) in pairs(from, to) {
-            let place = self.place(kernel, from, to)?;
-            self.links[place as usize].link.set_cut(None);
-        }
-        record_healed(kernel, from, to);
-        self.release(kernel);
-        Ok(())
-    }
-
-    /// Opens all links.
-    pub(crate) fn open_all(&mut self, kernel: &mut Kernel) {
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        for directed in self.links.iter_mut().filter(|directed| directed.link.cut().is_some()) {
-            directed.link.set_cut(None);
-            from.push(directed.from);
-            to.push(directed.to);
-        }
-        if from.is_empty() {
-            return;
-        }
-        record_healed(kernel, &sorted(from), &sorted(to));
-        self.release(kernel);
-    }
-
-    /// Lets everything arrive now, in order, that nothing holds any more.
-    pub(crate) fn release(&mut self, kernel: &mut Kernel) {
-        let links = &self.links;
-        let goes = |flight: Flight| {
-            links[flight.link as usize].link.cut() != Some(Partition::Hold)
-                && kernel.node_state(flight.to) != Some(NodeState::Paused)
-        };
-        let freed = take_held(&mut self.held, &self.flights, goes);
-        let now = kernel.now();
-        freed.into_iter().for_each(|slot| self.schedule(kernel, slot, now));
-    }
-
-    /// A node has stopped: what was held for it is lost. Returns the slots.
-    pub(crate) fn forget(&mut self, kernel: &mut Kernel, node: NodeId) -> Vec<u32> {
-        let lost = take_held(&mut self.held, &self.flights, |flight| flight.to == node);
-        self.lose_held(kernel, lost, DropReason::NoReceiver)
-    }
-
-    fn lose_held(&mut self, kernel: &mut Kernel, slots: Vec<u32>, why: DropReason) -> Vec<u32> {
-        for &slot in &slots {
-            self.flights.free(slot);
-            self.lose(kernel, self.flights.flight(slot), why);
-        }
-        slots
-    }
 }
 
 impl Directed {
@@ -454,34 +379,9 @@ impl Directed {
     }
 }
 
-/// Takes out, in order, what `goes` says of.
-fn take_held(held: &mut Vec<u32>, flights: &Flights, goes: impl Fn(Flight) -> bool) -> Vec<u32> {
-    let (gone, kept) = held.drain(..).partition(|slot| goes(flights.flight(*slot)));
-    *held = kept;
-    gone
-}
-
-/// Every pair of a sender and another receiver: nothing cuts a node off from itself.
-fn pairs(from: &[NodeId], to: &[NodeId]) -> impl Iterator<Item = (NodeId, NodeId)> {
-    from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))).filter(|(from, to)| from != to)
-}
-
 /// The number of a message in an event: a recorded run ends before it has sent 2^32.
 fn number(message: u64) -> u32 {
     message as u32
-}
-
-fn record_healed(kernel: &mut Kernel, from: &[NodeId], to: &[NodeId]) {
-    kernel.record_with(|kernel| {
-        let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-        Event::Net(NetEvent::Healed { from, to })
-    });
-}
-
-fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
 }
 
 fn link_name(kernel: &Kernel, from: NodeId, to: NodeId) -> String {
