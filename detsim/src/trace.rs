@@ -29,6 +29,7 @@ mod codec;
 mod columns;
 mod diff;
 mod error;
+mod export;
 mod frame;
 mod stats;
 mod view;
@@ -45,6 +46,7 @@ pub use detsim_executor::event::{
 pub use detsim_executor::trace::{Chosen, DOMAIN_PICK, DOMAIN_STOP, ObjectInfo, Tables, TaskInfo};
 pub use diff::{DiffOptions, diff};
 pub use error::Error;
+pub use export::{ExportOptions, Format, export};
 pub use stats::{StatsOptions, stats};
 pub use view::{ViewOptions, view};
 
