@@ -429,13 +429,14 @@ impl Block {
     }
 
     /// The waiter has been given what it waits for, and stays queued until it comes to take it
-    /// or gives up. A clone of the waker is not needed: one of ours is a word.
+    /// or gives up. What it keeps in place of its waker is nobody's word: one of ours, so that its
+    /// disposal is not put off as a foreign one's is.
     #[inline]
     pub fn grant(kernel: Option<&mut Kernel>, waiter: &mut Waiter) -> Waker {
         if let Some(wait) = kernel.and_then(|kernel| kernel.wait_mut(waiter.record)) {
             wait.granted = true;
         }
-        std::mem::replace(&mut waiter.waker, Waker::noop().clone())
+        std::mem::replace(&mut waiter.waker, crate::waker::waker(TaskTag::NOBODY.word))
     }
 
     /// The waiter took what it was granted, or gave up. The waker is to be disposed of through
@@ -457,5 +458,18 @@ impl Block {
             resource.parties.clear();
             resource.parties.extend_from_slice(parties);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_granted_wait_keeps_is_ours_and_wakes_nobody() {
+        let mut waiter = Waiter { waker: Waker::noop().clone(), record: 0 };
+        drop(Block::grant(None, &mut waiter));
+        assert_eq!(crate::waker::ours(&waiter.waker), Some(TaskTag::NOBODY.word));
+        waiter.waker.wake();
     }
 }
