@@ -96,7 +96,7 @@ impl Kernel {
         let tag = self.tag_of(index);
         let slot = self.tasks.get(index).expect("invariant: a living task has a slot");
         let waits = || self.graph.waits.iter().flatten().filter(|w| w.task == tag && !w.suspect);
-        let stack = waits().find_map(|wait| wait.stack.as_ref());
+        let stack = waits().find_map(|wait| wait.stack.as_ref()).filter(|_| !self.brief);
         BlockedTask {
             number: tag.number,
             name: self.names.text(tag.name).map(str::to_owned),

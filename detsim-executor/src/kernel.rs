@@ -46,6 +46,9 @@ pub struct SimConfig {
     pub record: bool,
     /// Keep the non-default choices alone. A replay keeps them anyway.
     pub record_choices: bool,
+    /// Leave stacks out of the report of a failure: to look up their places takes a tenth of a
+    /// second, which a run whose report nobody reads does not have.
+    pub brief: bool,
     /// Where tasks may be stopped.
     pub preempt: Preempt,
     /// Take these choices and defaults for all others, instead of the seed's.
@@ -74,6 +77,7 @@ pub struct Kernel {
     pub(crate) completed: u64,
     pub(crate) limits: Limits,
     preempt: Preempt,
+    pub(crate) brief: bool,
     pub(crate) tasks: Tasks,
     pub(crate) policy: Policy,
     pub(crate) queue: Queue,
@@ -105,7 +109,7 @@ impl Kernel {
         (self.id, self.lane, self.seed) = (id, lane, seed);
         (self.now_ns, self.paused_clock) = (0, false);
         (self.steps, self.completed) = (0, 0);
-        (self.limits, self.preempt) = (config.limits, config.preempt);
+        (self.limits, self.preempt, self.brief) = (config.limits, config.preempt, config.brief);
         self.choices.reset(seed, Records::of(config.record, config.record_choices));
         self.policy.reset(config.strategy, self.choices.stream("sched"));
         if let Some(set) = &config.replay {

@@ -537,8 +537,8 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
     let waker = probing_waker(tag.word);
     let mut cx = Context::from_waker(&waker);
     let polled = catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx)));
-    let noted = stack::take_noted();
     let mut kernel = enter();
+    let noted = stack::take_noted().filter(|_| !kernel.brief);
     let moved = !matches!(polled, Ok(Poll::Pending))
         || kernel.tasks.get(slot).is_some_and(|task| task.queued || task.ops != ops);
     let known = kernel.blocked_task(slot);

@@ -37,6 +37,10 @@ pub(crate) struct Config {
     pub(crate) log: Option<String>,
     /// `DETSIM_IN_PROCESS`: run the seeds in the test process itself.
     pub(crate) in_process: bool,
+    /// `DETSIM_REPLAY`: run the choices of this record instead of seeds.
+    pub(crate) replay: Option<PathBuf>,
+    /// `DETSIM_MINIMIZE`: cut failing runs down to the choices that matter.
+    pub(crate) minimize: bool,
     /// Set by the parent for its workers only.
     pub(crate) worker: Option<WorkerLink>,
     /// What cargo says of the package whose test runs.
@@ -78,11 +82,14 @@ pub(crate) const BUDGET: &str = "DETSIM_BUDGET";
 pub(crate) const OUT: &str = "DETSIM_OUT";
 pub(crate) const LOG: &str = "DETSIM_LOG";
 pub(crate) const IN_PROCESS: &str = "DETSIM_IN_PROCESS";
+pub(crate) const REPLAY: &str = "DETSIM_REPLAY";
+pub(crate) const MINIMIZE: &str = "DETSIM_MINIMIZE";
 pub(crate) const WORKER: &str = "DETSIM_WORKER";
 
 /// The variables that steer the parent only. A worker does not get them: its environment is the
 /// same in a sweep and in the replay of one seed.
-pub(crate) const PARENT_ONLY: [&str; 7] = [SEED, SEEDS, SEED_BASE, JOBS, BUDGET, OUT, IN_PROCESS];
+pub(crate) const PARENT_ONLY: [&str; 9] =
+    [SEED, SEEDS, SEED_BASE, JOBS, BUDGET, OUT, IN_PROCESS, REPLAY, MINIMIZE];
 
 impl Config {
     /// Reads the environment of this process.
@@ -102,6 +109,10 @@ impl Config {
             out: parsed(read, OUT, "a directory", |text| Some(PathBuf::from(text)))?,
             log: parsed(read, LOG, parse::LOG_ALLOWED, parse::log)?,
             in_process: parsed(read, IN_PROCESS, "1 or 0", parse::switch)?.unwrap_or(false),
+            replay: parsed(read, REPLAY, "the directory of a record", |text| {
+                Some(PathBuf::from(text))
+            })?,
+            minimize: parsed(read, MINIMIZE, "1 or 0", parse::switch)?.unwrap_or(false),
             worker: parsed(read, WORKER, "nothing: detsim sets it itself", parse::worker)?,
             package: read("CARGO_PKG_NAME").ok().flatten(),
             is_ci: !matches!(read("CI"), Ok(None)),
@@ -111,6 +122,10 @@ impl Config {
 
     /// A range names its own first seed, so a base beside it would go unheard.
     fn without_contradiction(self) -> Result<Self, BadValue> {
+        if let (Some(seed), Some(_)) = (self.seed, &self.replay) {
+            let allowed = "not beside DETSIM_REPLAY: a record is of a seed of its own";
+            return Err(BadValue { name: SEED, value: seed.to_string(), allowed });
+        }
         match (self.seed_base, &self.seeds) {
             (Some(base), Some(Seeds::Range(_))) => Err(BadValue {
                 name: SEED_BASE,

@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the one place that prints")]
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::{Mutex, PoisonError};
 
 /// A line on standard error, captured with the test's output.
@@ -26,6 +26,11 @@ pub(crate) fn announce(line: &'static str) {
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(line) {
         draw(&format!("{line}\n"));
     }
+}
+
+/// Whether progress is drawn: on a terminal of a person.
+pub(crate) fn draws(is_ci: bool) -> bool {
+    !is_ci && std::io::stderr().is_terminal()
 }
 
 /// Bare text on standard error past any capture. A terminal that is gone is no reason to fail.

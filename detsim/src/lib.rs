@@ -16,7 +16,9 @@
 //! | `DETSIM_JOBS` | workers at a time, over all tests of the process | the processors |
 //! | `DETSIM_STRATEGY` | the scheduler: `random` or `fifo` | the attribute's, else `random` |
 //! | `DETSIM_BUDGET` | wall time of a test: `90s`, `5m`; then no new seeds begin | none |
-//! | `DETSIM_OUT` | where reports of failures go | `detsim/failures` in the target directory |
+//! | `DETSIM_OUT` | where records of failures go | `detsim/failures` in the target directory |
+//! | `DETSIM_REPLAY` | run the choices of this record: a directory below that one, or a file in it | |
+//! | `DETSIM_MINIMIZE` | `1`: cut failing runs down to the few choices that matter | off |
 //! | `DETSIM_LOG` | a filter of `tracing`: prints events with virtual time, node and task | off |
 //! | `DETSIM_IN_PROCESS` | `1`: run the seeds in the test process, for a debugger | off |
 //!
@@ -35,10 +37,14 @@
 mod attempt;
 mod config;
 mod console;
+mod failures;
 mod hook;
 mod interpose;
 mod log;
+mod minimize;
 mod outcome;
+mod parting;
+mod recording;
 mod run;
 mod signature;
 mod spec;
@@ -63,7 +69,8 @@ pub mod __private {
     //! What the attributes expand to. Not for direct use: it changes without notice.
 
     pub use crate::attempt::Body;
-    pub use crate::outcome::{Failed, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
+    pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
+    pub use crate::recording::Recording;
     pub use crate::run::{main, run_async, scenario};
     pub use crate::spec::{SEEDS_DEFAULT, Spec};
     pub use crate::sweep::sweep;

@@ -6,13 +6,31 @@
 
 use std::fmt;
 
+use detsim_executor::Choice;
+
+use crate::recording::Recording;
+
 /// What the sweep asks of one run, beside its seed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunOptions {
-    /// Record every choice and event, for the report. The run itself is the same.
-    pub record: bool,
+    /// What is kept of the run. The run itself is the same.
+    pub keeps: Keeps,
+    /// Take these choices, and defaults for all others, instead of the seed's.
+    pub replay: Option<Vec<Choice>>,
     /// The scheduler, where the environment or the attribute names one.
     pub strategy: Option<String>,
+}
+
+/// What is kept of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Keeps {
+    /// Its verdict.
+    #[default]
+    Verdict,
+    /// The choices that were not defaults, too.
+    Choices,
+    /// Every choice and event, for the report.
+    All,
 }
 
 /// One finished run.
@@ -28,6 +46,8 @@ pub struct RunOutcome {
     pub events: u64,
     /// Virtual time at the end, in nanoseconds.
     pub sim_time_ns: u64,
+    /// What was recorded, where that was asked for.
+    pub recording: Option<Box<Recording>>,
 }
 
 /// Whether a run passed.
@@ -115,8 +135,14 @@ impl fmt::Display for Kind {
 
 impl RunOutcome {
     /// A run that passed, of which nothing else is known.
-    pub const PASS: Self =
-        Self { verdict: Verdict::Pass, hash: 0, steps: 0, events: 0, sim_time_ns: 0 };
+    pub const PASS: Self = Self {
+        verdict: Verdict::Pass,
+        hash: 0,
+        steps: 0,
+        events: 0,
+        sim_time_ns: 0,
+        recording: None,
+    };
 
     /// A run that failed before it had a hash.
     pub(crate) fn failed(kind: Kind, signature: String, report: String) -> Self {

@@ -15,7 +15,8 @@ use detsim_executor::{Failure, Preempt, Sim, SimConfig, context};
 use crate::attempt::panicked;
 use crate::config::Config;
 use crate::hook::{self, Note};
-use crate::outcome::{Failed, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
+use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
+use crate::recording::Recording;
 use crate::spec::Spec;
 use crate::sweep::{fail, sweep};
 use crate::{attempt, signature};
@@ -53,7 +54,8 @@ pub fn main<T>(spec: Spec, run: impl FnOnce(&mut Sim) -> T) -> T {
     let config = Config::from_env().unwrap_or_else(|bad| fail(bad.to_string()));
     let seed = config.seed.or(spec.seed).unwrap_or(0);
     let _alone = attempt::alone(seed, config.log.as_deref());
-    let options = RunOptions { record: true, strategy: config.strategy };
+    let options =
+        RunOptions { keeps: Keeps::All, strategy: config.strategy, ..RunOptions::default() };
     run(&mut Sim::with_config(seed, sim_config(&spec, &options)))
 }
 
@@ -96,7 +98,10 @@ fn escapes(sim: &Sim) -> String {
 /// What the attribute and the environment say, as the kernel takes it.
 fn sim_config(spec: &Spec, options: &RunOptions) -> SimConfig {
     let mut config = SimConfig::default();
-    config.record = options.record;
+    config.record = options.keeps == Keeps::All;
+    config.record_choices = options.keeps == Keeps::Choices;
+    config.brief = options.keeps == Keeps::Choices;
+    config.replay.clone_from(&options.replay);
     let strategy = options.strategy.as_deref().or(spec.strategy);
     if let Some(strategy) = strategy {
         config.strategy = strategy.parse().unwrap_or_else(|bad| fail(format!("detsim: {bad}")));
@@ -119,8 +124,9 @@ fn measures(sim: &Sim, options: &RunOptions) -> RunOutcome {
     RunOutcome {
         hash: sim.hash().word(),
         steps: sim.with(|kernel| kernel.steps()),
-        events: if options.record { sim.trace().moments.len() as u64 } else { 0 },
+        events: if options.keeps == Keeps::All { sim.trace().moments.len() as u64 } else { 0 },
         sim_time_ns: sim.with(|kernel| kernel.now()).as_nanos(),
+        recording: Recording::of(sim, options),
         ..RunOutcome::PASS
     }
 }
@@ -224,7 +230,7 @@ mod tests {
     fn outcome(seed: u64, mut run: impl FnMut(&mut Sim) -> Result<(), String>) -> RunOutcome {
         hook::chain();
         let spec = Spec::new("crate::test", file!(), line!());
-        drive(&spec, seed, &RunOptions { record: true, strategy: None }, &mut run)
+        drive(&spec, seed, &RunOptions { keeps: Keeps::All, ..RunOptions::default() }, &mut run)
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub struct Spec {
     pub(crate) seed: Option<u64>,
     pub(crate) unhandled_panic: Option<&'static str>,
     pub(crate) runtime_name: Option<&'static str>,
+    pub(crate) minimize: bool,
     pub(crate) limits: Limits,
 }
 
@@ -75,6 +76,7 @@ impl Spec {
             seed: None,
             unhandled_panic: None,
             runtime_name: None,
+            minimize: false,
             limits: Limits::DEFAULT,
         }
     }
@@ -154,6 +156,13 @@ impl Spec {
         self
     }
 
+    /// Whether a failing run is cut down to the choices that matter, at the end of the sweep.
+    #[must_use]
+    pub const fn minimize(mut self, minimize: bool) -> Self {
+        self.minimize = minimize;
+        self
+    }
+
     /// This is a `#[tokio::test]`: it runs one seed unless it, or the environment, says more.
     #[must_use]
     pub const fn tokio_test(mut self) -> Self {
@@ -214,6 +223,11 @@ impl Spec {
     /// What was said by [`Spec::runtime_name`].
     pub fn named_runtime(&self) -> Option<&'static str> {
         self.runtime_name
+    }
+
+    /// Whether the test needs `--cfg detsim` among the flags of the compiler.
+    pub(crate) fn needs_cfg(&self) -> bool {
+        self.cfg_detsim
     }
 
     /// Tells this test from every other of its binary.

@@ -3,23 +3,24 @@
 //! Owns: the course of a sweep, from the configuration to the last line. Does not own: how a seed
 //! runs ([`crate::worker`], [`crate::attempt`]). The parts: `plan` says which seeds, `tokens` how
 //! many at a time, `board` and `pump` run them, `trust` decides on the in-process exception, `tally`
-//! counts, `summary`, `progress` and `files` tell.
+//! counts, `summary` and `progress` tell, `records` keeps what failed, `replay` runs that again.
 //!
 //! Invariants: what is said depends on the seeds alone, not on which worker was faster; a sweep that
 //! ran nothing does not pass.
 
 #[cfg(target_os = "linux")]
 mod board;
-mod files;
 mod in_process;
 mod plan;
 mod progress;
 #[cfg(target_os = "linux")]
-mod pump;
+pub(crate) mod pump;
+mod records;
+mod replay;
 mod summary;
 mod tally;
 #[cfg(target_os = "linux")]
-mod tokens;
+pub(crate) mod tokens;
 #[cfg(target_os = "linux")]
 mod trust;
 
@@ -31,6 +32,7 @@ use crate::config::Config;
 use crate::console;
 use crate::spec::Spec;
 use plan::Plan;
+use records::Shelf;
 use summary::Origin;
 use tally::{Bucket, Tally};
 
@@ -49,9 +51,14 @@ pub fn sweep(spec: &Spec, body: Body<'_>) {
     if let Some(link) = config.worker {
         crate::worker::serve::serve(link, spec, body, &config);
     }
+    let binary = env::current_exe().ok();
+    let shelf = Shelf::new(spec, &config, Origin::new(&config, binary.as_deref()));
+    if let Some(record) = &config.replay {
+        return replay::run(&shelf, body, record);
+    }
     let plan = Plan::new(spec, &config).unwrap_or_else(|why| fail(why));
-    let done = run(spec, body, &config, plan);
-    conclude(spec, &config, plan, &done.unwrap_or_else(|why| fail(why)));
+    let done = run(spec, body, &config, plan).unwrap_or_else(|why| fail(why));
+    conclude(&shelf, body, plan, &done);
 }
 
 /// What came of a sweep.
@@ -84,6 +91,7 @@ fn run(spec: &Spec, body: Body<'_>, config: &Config, plan: Plan) -> Result<Done,
 mod forked {
     //! The sweep over worker processes.
 
+    use std::collections::BTreeSet;
     use std::thread;
 
     use super::board::Board;
@@ -94,7 +102,7 @@ mod forked {
     use super::tokens::Tokens;
     use super::{Done, trust};
     use crate::config::Config;
-    use crate::outcome::{RunOutcome, Verdict};
+    use crate::outcome::{Keeps, RunOutcome, Verdict};
     use crate::spec::Spec;
     use crate::worker::protocol::{Mode, Outputs};
 
@@ -121,28 +129,40 @@ mod forked {
         Ok(Done { tally, remarks, is_shown: false })
     }
 
-    /// Runs the first seed of every signature again, recorded, for its report; says which of them
-    /// did not repeat.
+    /// Runs the first and the shortest seeds of every signature again, recorded, for their reports
+    /// and records; says which of them did not repeat.
     fn confirm(tally: &mut Tally, spec: &Spec, tokens: &Tokens) -> Vec<String> {
         let mut runner = Runner::new(spec, Mode::Fork);
-        let ask = Ask { outputs: Outputs::Failing, record: true };
-        let mut remarks = Vec::new();
-        for first in tally.firsts_mut() {
-            let again = match runner.run_one(&tokens.take(), first.seed, ask) {
+        let ask = Ask { outputs: Outputs::Failing, keeps: Keeps::All, set: None };
+        let (mut remarks, mut seen, mut recorded) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for failure in tally.recordable() {
+            let signature = failure.failed.signature.clone();
+            let is_first = seen.insert(signature.clone());
+            // What leaves no recording is not worth another run.
+            if !is_first && !recorded.contains(&signature) {
+                continue;
+            }
+            let seed = failure.seed;
+            let again = match runner.run_one(&tokens.take(), seed, ask) {
                 Ok(again) => again,
                 Err(lost) => {
-                    remarks.push(format!("detsim: seed {} was not run again: {lost}", first.seed));
+                    remarks.push(format!("detsim: seed {seed} was not run again: {lost}"));
                     continue;
                 }
             };
             match again.outcome {
-                RunOutcome { verdict: Verdict::Fail(failed), hash, .. }
-                    if failed.signature == first.failed.signature && hash == first.hash =>
+                RunOutcome { verdict: Verdict::Fail(failed), hash, recording, .. }
+                    if failed.signature == signature && hash == failure.hash =>
                 {
-                    first.failed = failed;
-                    first.output = again.output;
+                    if recording.is_some() {
+                        recorded.insert(signature);
+                    }
+                    (failure.failed, failure.recording) = (failed, recording);
+                    if is_first {
+                        failure.output = again.output;
+                    }
                 }
-                other => remarks.push(did_not_repeat(first.seed, &other)),
+                other => remarks.push(did_not_repeat(seed, &other)),
             }
         }
         remarks
@@ -161,44 +181,74 @@ mod forked {
 }
 
 /// Tells what came of the sweep, and panics where a seed failed.
-fn conclude(spec: &Spec, config: &Config, plan: Plan, done: &Done) {
+fn conclude(shelf: &Shelf<'_>, body: Body<'_>, plan: Plan, done: &Done) {
     let Done { tally, remarks, is_shown } = done;
-    let binary = env::current_exe().ok();
-    let origin = Origin::new(config, binary.as_deref());
+    let (spec, origin) = (shelf.spec, &shelf.origin);
+    let buckets = tally.buckets();
     let mut lines = Vec::new();
-    for Bucket { first, .. } in tally.buckets().iter().filter(|_| !is_shown) {
+    for Bucket { first, .. } in buckets.iter().filter(|_| !is_shown) {
         show_output(first.seed, &first.output);
     }
     if plan.is_replay && tally.failures().is_empty() {
         show_output(plan.first, tally.last_output());
     }
-    for bucket in tally.buckets() {
-        lines.push(summary::failure(&bucket, spec));
-        lines.extend(write_report(&bucket, spec, config, &origin));
+    for bucket in &buckets {
+        lines.push(summary::failure(bucket, spec));
+        lines.extend(write_records(shelf, tally, bucket));
+        lines.extend(minimized(shelf, body, tally, bucket));
     }
     lines.extend(remarks.iter().cloned());
     lines.push(summary::passed(tally, plan.count));
-    let firsts = tally.buckets().into_iter().map(|bucket| bucket.first.seed);
-    lines.extend(firsts.map(|seed| summary::reproduce(spec, &origin, seed)));
+    lines.extend(buckets.iter().map(|b| summary::reproduce(spec, origin, b.first.seed)));
     match tally.failures() {
         [] => console::print(&format!("{}\n", lines.join("\n"))),
         _ => fail(lines.join("\n")),
     }
 }
 
-/// Writes the report of a signature's first seed; what is returned says why it could not be.
-fn write_report(
+/// Writes the records of a signature's seeds: of the first, and of those that were run again. What
+/// is returned says why one could not be.
+fn write_records(shelf: &Shelf<'_>, tally: &Tally, bucket: &Bucket<'_>) -> Vec<String> {
+    let Bucket { first, others } = bucket;
+    let mut remarks = Vec::new();
+    let of_others = tally.failures().iter().filter(|f| others.contains(&f.seed));
+    for failure in of_others.filter(|f| f.recording.is_some()) {
+        let alone = Bucket { first: failure, others: Vec::new() };
+        remarks.extend(shelf.write(failure, &report(shelf, &alone)));
+    }
+    remarks.extend(shelf.write(first, &report(shelf, bucket)));
+    remarks
+}
+
+fn report(shelf: &Shelf<'_>, bucket: &Bucket<'_>) -> String {
+    let command = summary::reproduce(shelf.spec, &shelf.origin, bucket.first.seed);
+    [summary::failure(bucket, shelf.spec), command].join("\n") + "\n"
+}
+
+/// Minimises the shortest recorded run of a signature, where that is asked for.
+fn minimized(
+    shelf: &Shelf<'_>,
+    body: Body<'_>,
+    tally: &Tally,
     bucket: &Bucket<'_>,
-    spec: &Spec,
-    config: &Config,
-    origin: &Origin<'_>,
 ) -> Option<String> {
-    let directory = files::directory(config.out.as_deref(), origin.binary)?;
-    let seed = bucket.first.seed;
-    let text =
-        [summary::failure(bucket, spec), summary::reproduce(spec, origin, seed)].join("\n") + "\n";
-    let error = files::write_report(&directory, spec.path, seed, &text).err()?;
-    Some(format!("detsim: the report of seed {seed} cannot be written: {error}"))
+    if !(shelf.config.minimize || shelf.spec.minimize) {
+        return None;
+    }
+    let signature = &bucket.first.failed.signature;
+    let same = tally.failures().iter().filter(|f| f.failed.signature == *signature);
+    let recorded = same.filter_map(|failure| Some((failure, failure.recording.as_ref()?)));
+    let shortest = recorded.min_by_key(|(f, recording)| (recording.choices.len(), f.seed));
+    let Some((failure, recording)) = shortest else {
+        return Some(format!(
+            "detsim: seed {} is not minimised: it left no recording; a process that ends inside a \
+             run leaves none",
+            bucket.first.seed
+        ));
+    };
+    let (tape, place) = (shelf.tape(failure, recording), shelf.place(failure.seed));
+    let told = replay::minimized(shelf, body, &tape, place.as_ref());
+    Some(told.unwrap_or_else(|why| why) + "\n")
 }
 
 /// Shows what a seed printed, marked off from what the test itself prints.

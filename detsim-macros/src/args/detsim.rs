@@ -28,9 +28,11 @@ const PREEMPT: Argument = Argument::new("preempt", Kind::OneOf(PREEMPTIONS), "\"
 const START_PAUSED: Argument = Argument::new("start_paused", Kind::Flag, "true").async_only();
 const FLAVOR: Argument =
     Argument::new("flavor", Kind::OneOf(FLAVORS), "\"current_thread\"").async_only();
+const MINIMIZE: Argument = Argument::new("minimize", Kind::Switch, "true");
 const CRATE: Argument = Argument::new("crate", Kind::Root, "\"path::to::crate\"");
 
-const TEST: &[Argument] = &[SEEDS, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, CRATE];
+const TEST: &[Argument] =
+    &[SEEDS, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, MINIMIZE, CRATE];
 const MAIN: &[Argument] = &[SEED, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, CRATE];
 
 /// One argument that may be given.
@@ -50,6 +52,8 @@ enum Kind {
     /// Any integer of 64 bits.
     Number,
     Flag,
+    /// A flag whose bare name means `true`.
+    Switch,
     OneOf(&'static [&'static str]),
     /// The path of the crate that the expansion calls into.
     Root,
@@ -126,6 +130,10 @@ impl Argument {
                 format!("`{name}` has no meaning here: {reason}"),
             ));
         }
+        if let (Kind::Switch, Meta::Path(_)) = (&self.kind, meta) {
+            settings.call(name, quote!(true));
+            return Ok(());
+        }
         let Meta::NameValue(pair) = meta else {
             let message = format!("`{name}` needs a value, such as `{name} = {example}`");
             return Err(syn::Error::new_spanned(meta, message));
@@ -133,7 +141,7 @@ impl Argument {
         match self.kind {
             Kind::Count => settings.call(name, self.count(&pair.value)?),
             Kind::Number => settings.call(name, self.number(&pair.value)?),
-            Kind::Flag => settings.call(name, self.flag(&pair.value)?),
+            Kind::Flag | Kind::Switch => settings.call(name, self.flag(&pair.value)?),
             Kind::OneOf(words) => settings.call(name, self.word(words, &pair.value)?),
             Kind::Root => settings.root = Some(self.path(&pair.value)?),
         }
@@ -187,7 +195,7 @@ impl Argument {
         let what = match self.kind {
             Kind::Count => "an integer of at least 1".to_owned(),
             Kind::Number => "an integer".to_owned(),
-            Kind::Flag => "`true` or `false`".to_owned(),
+            Kind::Flag | Kind::Switch => "`true` or `false`".to_owned(),
             Kind::OneOf(words) => format!("one of {}", quoted(words)),
             Kind::Root => "the path of a crate in a string".to_owned(),
         };

@@ -76,6 +76,35 @@ fn each_argument_of_a_main_is_a_call() {
 }
 
 #[test]
+fn minimize_may_be_bare_or_have_a_value() {
+    check_detsim(
+        Role::Test,
+        Shape::Async,
+        "minimize",
+        expect![[r#"
+        . minimize (true)
+    "#]],
+    );
+    check_detsim(
+        Role::Test,
+        Shape::Scenario,
+        "minimize = false",
+        expect![[r#"
+        . minimize (false)
+    "#]],
+    );
+    check_detsim(
+        Role::Test,
+        Shape::Async,
+        "minimize(2), seeds = 1",
+        expect![[r#"
+        . seeds (1)
+        error: `minimize` needs a value, such as `minimize = true`
+    "#]],
+    );
+}
+
+#[test]
 fn what_is_right_is_kept_beside_what_is_wrong() {
     check_detsim(
         Role::Test,
@@ -85,7 +114,7 @@ fn what_is_right_is_kept_beside_what_is_wrong() {
             . strategy ("random")
             . max_steps (7)
             error: `seeds` takes an integer of at least 1, as in `seeds = 5000`
-            error: unknown argument `flavour` (did you mean `flavor`?); `#[detsim::test]` takes `seeds`, `strategy`, `max_steps`, `preempt`, `start_paused`, `flavor`, `crate`
+            error: unknown argument `flavour` (did you mean `flavor`?); `#[detsim::test]` takes `seeds`, `strategy`, `max_steps`, `preempt`, `start_paused`, `flavor`, `minimize`, `crate`
             error: `start_paused` has no meaning here: a `fn(sim: &mut Sim)` runs on the kernel, without a tokio runtime
         "#]],
     );

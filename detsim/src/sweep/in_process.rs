@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::tally::{Result as Run, Tally};
 use crate::attempt::{Body, attempt};
 use crate::config::Config;
-use crate::outcome::RunOptions;
+use crate::outcome::{Keeps, RunOptions};
 use crate::spec::Spec;
 use crate::wall::Stopwatch;
 use crate::{hook, log};
@@ -29,7 +29,8 @@ pub(super) fn run(spec: &Spec, body: Body<'_>, config: &Config, plan: Plan) -> D
         log::enable(filter);
     }
     let strategy = config.strategy.clone().or_else(|| spec.strategy.map(str::to_owned));
-    let options = RunOptions { record: plan.count == 1, strategy };
+    let keeps = if plan.count == 1 { Keeps::All } else { Keeps::Verdict };
+    let options = RunOptions { keeps, strategy, replay: None };
     let progress = Progress::new(spec.test_name(), plan.count, config.is_ci);
     let mut tally = Tally::new(plan.first, spec.limits.failures_max);
     let clock = Stopwatch::start();

@@ -3,7 +3,6 @@
 //! Tests that run in parallel share the line; the last one to move shows. Invariant: nothing is
 //! drawn under CI or where standard error is no terminal.
 
-use std::io::{IsTerminal, stderr};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -25,7 +24,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(name: &'static str, count: u64, is_ci: bool) -> Self {
-        let draws = !is_ci && count > 1 && stderr().is_terminal();
+        let draws = count > 1 && console::draws(is_ci);
         let drawn_at = draws.then(|| Mutex::new(Duration::ZERO));
         Self { name, count, clock: Stopwatch::start(), drawn_at }
     }

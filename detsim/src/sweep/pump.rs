@@ -10,7 +10,7 @@ use super::board::{Board, Chunk};
 use super::tally::Result as Run;
 use super::tokens::{Token, Tokens};
 use super::trust;
-use crate::outcome::{Kind, RunOutcome, Verdict};
+use crate::outcome::{Keeps, Kind, RunOutcome, Verdict};
 use crate::spec::Spec;
 use crate::wall::Stopwatch;
 use crate::worker::judge::judge;
@@ -49,7 +49,8 @@ fn run_forked(
     let seed = |index| board.plan().seed(index);
     let is_replay = board.plan().is_replay;
     let outputs = if is_replay { Outputs::All } else { Outputs::Failing };
-    let ask = Ask { outputs, record: is_replay };
+    let keeps = if is_replay { Keeps::All } else { Keeps::Verdict };
+    let ask = Ask { outputs, keeps, set: None };
     let mut index = chunk.first;
     forks.run(token, seed(chunk.first), chunk.end - chunk.first, ask, |run| {
         let goes_on = board.enter(chunk, index, run);
@@ -66,7 +67,7 @@ fn run_direct(
     forks: &mut Runner<'_>,
     token: &Token<'_>,
 ) -> Result<(), Lost> {
-    let ask = Ask { outputs: Outputs::All, record: false };
+    let ask = Ask { outputs: Outputs::All, keeps: Keeps::Verdict, set: None };
     let count = chunk.end - chunk.first;
     let mut runs = Vec::new();
     direct.run(token, board.plan().seed(chunk.first), count, ask, |run| {
@@ -95,9 +96,11 @@ fn run_direct(
 
 /// What is asked of a worker beside the seeds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ask {
+pub(crate) struct Ask<'a> {
     pub(crate) outputs: Outputs,
-    pub(crate) record: bool,
+    pub(crate) keeps: Keeps,
+    /// The encoded choices to take instead of the seed's.
+    pub(crate) set: Option<&'a [u8]>,
 }
 
 /// A worker that is started when it is needed, and again when it was lost.
@@ -121,7 +124,12 @@ impl<'a> Runner<'a> {
         self.fastest
     }
 
-    pub(crate) fn run_one(&mut self, token: &Token<'_>, seed: u64, ask: Ask) -> Result<Run, Lost> {
+    pub(crate) fn run_one(
+        &mut self,
+        token: &Token<'_>,
+        seed: u64,
+        ask: Ask<'_>,
+    ) -> Result<Run, Lost> {
         let mut only = None;
         self.run(token, seed, 1, ask, |run| only.replace(run).is_none())?;
         Ok(only.expect("invariant: one seed gives one run"))
@@ -138,7 +146,7 @@ impl<'a> Runner<'a> {
         token: &Token<'_>,
         first: u64,
         count: u64,
-        ask: Ask,
+        ask: Ask<'_>,
         mut enter: impl FnMut(Run) -> bool,
     ) -> Result<(), Lost> {
         let (mut done, mut lost_at) = (0, None);
@@ -166,7 +174,7 @@ impl<'a> Runner<'a> {
         token: &Token<'_>,
         first: u64,
         count: u64,
-        ask: Ask,
+        ask: Ask<'_>,
         enter: &mut impl FnMut(Run) -> bool,
     ) -> Result<Option<Lost>, Lost> {
         let mut worker = match self.worker.take() {
@@ -174,9 +182,10 @@ impl<'a> Runner<'a> {
             None => Worker::start(self.spec)?,
         };
         worker.pin(place(token));
-        let Ask { outputs, record } = ask;
-        let request = Request { mode: self.mode, outputs, record, first, count };
-        if let Err(lost) = worker.ask(&request) {
+        let Ask { outputs, keeps, set } = ask;
+        let set_bytes = set.map(|set| set.len() as u32);
+        let request = Request { mode: self.mode, outputs, keeps, set_bytes, first, count };
+        if let Err(lost) = worker.ask(&request, set.unwrap_or_default()) {
             return Ok(Some(lost));
         }
         for _ in 0..count {

@@ -78,18 +78,34 @@ impl<'a> Origin<'a> {
 
 /// The command that runs one seed again.
 pub(crate) fn reproduce(spec: &Spec, origin: &Origin<'_>, seed: u64) -> String {
+    format!("reproduce with: {}", typed(spec, origin, &format!("DETSIM_SEED={seed}")))
+}
+
+/// The command that runs a record again.
+pub(crate) fn replay(spec: &Spec, origin: &Origin<'_>, record: &str) -> String {
+    format!("reproduce with: {}", typed(spec, origin, &format!("DETSIM_REPLAY={record}")))
+}
+
+/// The whole command, where this variable says what to run.
+fn typed(spec: &Spec, origin: &Origin<'_>, variable: &str) -> String {
     let mut words = Vec::new();
     if spec.cfg_detsim {
         words.push("RUSTFLAGS=\"--cfg detsim\"".to_owned());
     }
-    words.push(format!("DETSIM_SEED={seed}"));
+    words.push(variable.to_owned());
     words.extend(origin.strategy.map(|strategy| format!("DETSIM_STRATEGY={strategy}")));
-    words.push("cargo test".to_owned());
+    words.push(cargo_test(spec, origin));
+    words.join(" ")
+}
+
+/// The command that runs the test, without its variables.
+pub(crate) fn cargo_test(spec: &Spec, origin: &Origin<'_>) -> String {
+    let mut words = vec!["cargo test".to_owned()];
     words.extend(origin.is_release().then(|| "--release".to_owned()));
     words.extend(origin.package.map(|package| format!("-p {package}")));
     words.extend(integration_test(spec, origin).map(|test| format!("--test {test}")));
     words.push(format!("{} -- --exact --include-ignored", spec.test_name()));
-    format!("reproduce with: {}", words.join(" "))
+    words.join(" ")
 }
 
 /// The name of the integration test that the file belongs to: `tests/<name>.rs`, or

@@ -7,6 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::outcome::{Failed, RunOutcome, Verdict};
+use crate::recording::Recording;
+
+/// Failing seeds of one signature that are recorded.
+const RECORDS_MAX: usize = 4;
 
 /// How one seed went.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +26,10 @@ pub(crate) struct Failure {
     pub(crate) seed: u64,
     pub(crate) failed: Failed,
     pub(crate) hash: u64,
+    pub(crate) steps: u64,
     pub(crate) output: Vec<u8>,
+    /// What was recorded of it, where it was.
+    pub(crate) recording: Option<Box<Recording>>,
 }
 
 #[derive(Debug)]
@@ -75,7 +82,8 @@ impl Tally {
                 let known =
                     self.failures.iter().any(|old| old.failed.signature == failed.signature);
                 let output = if known { Vec::new() } else { output };
-                self.failures.push(Failure { seed, failed, hash: outcome.hash, output });
+                let RunOutcome { hash, steps, recording, .. } = outcome;
+                self.failures.push(Failure { seed, failed, hash, steps, output, recording });
             }
         }
     }
@@ -115,11 +123,23 @@ impl Tally {
         &self.last_output
     }
 
-    /// The first failure of every signature, to complete its report.
-    pub(crate) fn firsts_mut(&mut self) -> impl Iterator<Item = &mut Failure> {
-        let mut seen = BTreeSet::new();
-        let is_first = move |f: &&mut Failure| seen.insert(f.failed.signature.clone());
-        self.failures.iter_mut().filter(is_first)
+    /// The failures to run again, recorded: of every signature the first seed, whose report is
+    /// shown, and then the shortest runs.
+    pub(crate) fn recordable(&mut self) -> Vec<&mut Failure> {
+        let mut chosen: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+        let mut by_length: Vec<&Failure> = self.failures.iter().collect();
+        by_length.sort_by_key(|failure| (failure.steps, failure.seed));
+        for failure in &self.failures {
+            chosen.entry(&failure.failed.signature).or_insert_with(|| vec![failure.seed]);
+        }
+        for failure in by_length {
+            let seeds = chosen.entry(&failure.failed.signature).or_default();
+            if seeds.len() < RECORDS_MAX && !seeds.contains(&failure.seed) {
+                seeds.push(failure.seed);
+            }
+        }
+        let chosen: BTreeSet<u64> = chosen.into_values().flatten().collect();
+        self.failures.iter_mut().filter(|failure| chosen.contains(&failure.seed)).collect()
     }
 
     /// The failures by signature, in the order in which each was first seen.
@@ -201,6 +221,18 @@ mod tests {
         assert_eq!(told, [(6, &[20, 34][..]), (13, &[27, 41][..])]);
         assert_eq!(buckets[0].first.output, b"printed");
         assert_eq!(tally.failures()[2].output, b"");
+    }
+
+    #[test]
+    fn the_first_and_the_shortest_of_a_signature_are_recorded() {
+        let mut tally = Tally::new(0, 100);
+        for (index, steps) in [90, 20, 80, 10, 40, 30, 50].into_iter().enumerate() {
+            let mut result = fail(if index == 2 { "b" } else { "a" });
+            result.outcome.steps = steps;
+            tally.enter(index as u64, result);
+        }
+        let seeds: Vec<u64> = tally.recordable().iter().map(|failure| failure.seed).collect();
+        assert_eq!(seeds, [0, 1, 2, 3, 5]);
     }
 
     #[test]

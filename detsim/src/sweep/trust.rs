@@ -10,7 +10,7 @@ use super::board::Board;
 use super::pump::{Ask, Runner};
 use super::tally::Result as Run;
 use super::tokens::Tokens;
-use crate::outcome::{Kind, Verdict};
+use crate::outcome::{Keeps, Kind, Verdict};
 use crate::spec::Spec;
 use crate::worker::parent::Lost;
 use crate::worker::protocol::{Mode, Outputs};
@@ -33,7 +33,7 @@ pub(crate) fn prelude(board: &Board, spec: &Spec, tokens: &Tokens) -> Result<(),
     if board.plan().count < SEEDS_MIN {
         return Ok(());
     }
-    let ask = Ask { outputs: Outputs::All, record: false };
+    let ask = Ask { outputs: Outputs::All, keeps: Keeps::Verdict, set: None };
     let token = tokens.take();
     let mut forks = Runner::new(spec, Mode::Fork);
     let mut direct = Runner::new(spec, Mode::InProcess);

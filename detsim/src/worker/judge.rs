@@ -8,6 +8,7 @@ mod tests;
 
 use crate::hook::Note;
 use crate::outcome::{Kind, RunOutcome, Verdict};
+use crate::recording::Recording;
 use crate::signature::without_numbers;
 use crate::worker::protocol::{Ran, Record, Stuck};
 use crate::worker::sys::OUTPUT_BYTES_MAX;
@@ -20,11 +21,17 @@ pub(crate) fn judge(ran: &Ran) -> RunOutcome {
             harness(&format!("the run's record is broken: {}", malformed.0))
         }
         (Some(Ok(Record::Stuck(stuck))), _) => stopped(&stuck),
-        (Some(Ok(Record::Ended(outcome))), End::Code(0)) => outcome,
+        (Some(Ok(Record::Ended(outcome))), End::Code(0)) => with_recording(outcome, ran),
         // A run that failed and then did not even end in order is told by its own failure.
-        (Some(Ok(Record::Ended(outcome))), _) if outcome.verdict != Verdict::Pass => outcome,
+        (Some(Ok(Record::Ended(outcome))), _) if outcome.verdict != Verdict::Pass => {
+            with_recording(outcome, ran)
+        }
         (_, end) => crashed(end, ran),
     }
+}
+
+fn with_recording(outcome: RunOutcome, ran: &Ran) -> RunOutcome {
+    RunOutcome { recording: Recording::decode(&ran.recording), ..outcome }
 }
 
 /// A seed that detsim could not run.

@@ -31,6 +31,12 @@ pub(crate) struct Worker {
 #[derive(Debug)]
 pub(crate) struct Lost(String);
 
+impl Lost {
+    pub(crate) fn new(why: &str) -> Self {
+        Self(why.to_owned())
+    }
+}
+
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -96,9 +102,12 @@ impl Worker {
         sys::pin(self.thread, cpu);
     }
 
-    /// Sends a request; [`Worker::answer`] is then due `count` times.
-    pub(crate) fn ask(&mut self, request: &Request) -> Result<(), Lost> {
-        self.link.get_mut().write_all(&request.encode()).map_err(|error| self.lost(&error))
+    /// Sends a request, and the set of choices that it announces; [`Worker::answer`] is then due
+    /// `count` times.
+    pub(crate) fn ask(&mut self, request: &Request, set: &[u8]) -> Result<(), Lost> {
+        let link = self.link.get_mut();
+        let sent = link.write_all(&request.encode()).and_then(|()| link.write_all(set));
+        sent.map_err(|error| self.lost(&error))
     }
 
     /// The next answer.

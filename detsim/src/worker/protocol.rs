@@ -10,14 +10,18 @@
 mod tests;
 
 use crate::hook::Note;
-use crate::outcome::{Failed, Kind, RunOutcome, Verdict};
+use crate::outcome::{Failed, Keeps, Kind, RunOutcome, Verdict};
 
 /// Raised with every change of a message; a worker and its parent are the same binary, so two
 /// versions meet only where something is badly wrong, and then they say so.
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 
-/// The longest frame that a parent accepts: a whole output and a whole record, with room to spare.
-pub(crate) const FRAME_BYTES_MAX: usize = 96 << 20;
+/// The longest frame that a parent accepts: a whole output, record and recording, with room to
+/// spare.
+pub(crate) const FRAME_BYTES_MAX: usize = 160 << 20;
+
+/// The longest set of choices that a worker takes: about 300,000 of them.
+pub(crate) const SET_BYTES_MAX: usize = 16 << 20;
 
 /// How a worker runs the seeds of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +39,19 @@ pub(crate) enum Outputs {
     Failing,
     /// All.
     All,
+    /// None.
+    None,
 }
 
-/// "Run these seeds, and answer each with a [`Ran`]."
+/// "Run these seeds, and answer each with a [`Ran`]." The bytes of the set of choices follow, where
+/// there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) mode: Mode,
     pub(crate) outputs: Outputs,
-    pub(crate) record: bool,
+    pub(crate) keeps: Keeps,
+    /// The choices to take: a `Vec<Choice>` in as many bytes; `None`: the seed's own.
+    pub(crate) set_bytes: Option<u32>,
     pub(crate) first: u64,
     pub(crate) count: u64,
 }
@@ -66,9 +75,10 @@ pub(crate) struct RanHead {
     pub(crate) status: i32,
     /// Processor time that the seed took, its fork included.
     pub(crate) busy_ns: u64,
-    /// The lengths of the three parts that follow.
+    /// The lengths of the four parts that follow.
     pub(crate) note_bytes: u32,
     pub(crate) record_bytes: u32,
+    pub(crate) recording_bytes: u32,
     pub(crate) output_bytes: u32,
 }
 
@@ -80,6 +90,8 @@ pub(crate) struct Ran {
     pub(crate) note: Vec<u8>,
     /// An encoded [`Record`], or empty where the run left none.
     pub(crate) record: Vec<u8>,
+    /// An encoded [`crate::recording::Recording`], or empty where none was asked for.
+    pub(crate) recording: Vec<u8>,
     /// What it printed.
     pub(crate) output: Vec<u8>,
 }
@@ -120,13 +132,15 @@ const NOTE: u8 = 6;
 const HEAD_BYTES: usize = 4 + 2 + 1;
 
 impl Request {
-    pub(crate) const BYTES: usize = HEAD_BYTES + 3 + 8 + 8;
+    pub(crate) const BYTES: usize = HEAD_BYTES + 4 + 4 + 8 + 8;
 
     pub(crate) fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         let mut out = Writer::new(&mut bytes);
         out.head(REQUEST, Self::BYTES);
-        out.bytes(&[self.mode as u8, self.outputs as u8, u8::from(self.record)]);
+        let has_set = u8::from(self.set_bytes.is_some());
+        out.bytes(&[self.mode as u8, self.outputs as u8, self.keeps as u8, has_set]);
+        out.u32(self.set_bytes.unwrap_or(0));
         out.u64(self.first);
         out.u64(self.count);
         bytes
@@ -142,11 +156,22 @@ impl Request {
         let outputs = match from.u8()? {
             0 => Outputs::Failing,
             1 => Outputs::All,
+            2 => Outputs::None,
             _ => return Err(Malformed("unknown outputs")),
         };
-        let record = from.flag()?;
-        let request = Self { mode, outputs, record, first: from.u64()?, count: from.u64()? };
-        from.end().map(|()| request)
+        let keeps = match from.u8()? {
+            0 => Keeps::Verdict,
+            1 => Keeps::Choices,
+            2 => Keeps::All,
+            _ => return Err(Malformed("unknown recording")),
+        };
+        let has_set = from.flag()?;
+        let set_bytes = Some(from.u32()?).filter(|_| has_set);
+        if set_bytes.is_some_and(|bytes| bytes as usize > SET_BYTES_MAX) {
+            return Err(Malformed("a set of choices that is too long"));
+        }
+        let (first, count) = (from.u64()?, from.u64()?);
+        from.end().map(|()| Self { mode, outputs, keeps, set_bytes, first, count })
     }
 }
 
@@ -172,12 +197,13 @@ impl Hello {
 }
 
 impl RanHead {
-    pub(crate) const BYTES: usize = HEAD_BYTES + 2 * 8 + 4 * 4;
+    pub(crate) const BYTES: usize = HEAD_BYTES + 2 * 8 + 5 * 4;
 
-    /// The frame up to its three parts, whose bytes the sender writes after it.
+    /// The frame up to its four parts, whose bytes the sender writes after it.
     pub(crate) fn encode(&self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
-        let parts = [self.note_bytes, self.record_bytes, self.output_bytes];
+        let Self { note_bytes, record_bytes, recording_bytes, output_bytes, .. } = *self;
+        let parts = [note_bytes, record_bytes, recording_bytes, output_bytes];
         let frame = Self::BYTES + parts.iter().map(|part| *part as usize).sum::<usize>();
         let mut out = Writer::new(&mut bytes);
         out.head(RAN, frame);
@@ -198,12 +224,14 @@ impl Ran {
             busy_ns: from.u64()?,
             note_bytes: from.u32()?,
             record_bytes: from.u32()?,
+            recording_bytes: from.u32()?,
             output_bytes: from.u32()?,
         };
         let note = from.bytes(head.note_bytes as usize)?.to_vec();
         let record = from.bytes(head.record_bytes as usize)?.to_vec();
+        let recording = from.bytes(head.recording_bytes as usize)?.to_vec();
         let output = from.bytes(head.output_bytes as usize)?.to_vec();
-        from.end().map(|()| Self { head, note, record, output })
+        from.end().map(|()| Self { head, note, record, recording, output })
     }
 }
 
@@ -266,7 +294,8 @@ impl Record {
             let kind = Kind::from_number(kind).ok_or(Malformed("unknown verdict"))?;
             Verdict::Fail(Failed { kind, signature: from.text()?, report: from.text()? })
         };
-        from.end().map(|()| RunOutcome { verdict, hash, steps, events, sim_time_ns })
+        let outcome = RunOutcome { verdict, hash, steps, events, sim_time_ns, recording: None };
+        from.end().map(|()| outcome)
     }
 
     fn decode_stuck(bytes: &[u8]) -> Result<Stuck, Malformed> {

@@ -12,12 +12,13 @@ use std::os::unix::net::UnixStream;
 use std::sync::OnceLock;
 use std::thread;
 
-use super::protocol::{Hello, Mode, Outputs, RanHead, Record, Request, VERSION};
+use super::protocol::{Hello, Mode, Outputs, RanHead, Record, Request, SET_BYTES_MAX, VERSION};
 use super::sys::{self, ChildEnd, Fork, Shared};
 use crate::attempt::{Body, attempt};
 use crate::config::{Config, WorkerLink};
 use crate::interpose::entropy;
-use crate::outcome::RunOptions;
+use crate::outcome::{Keeps, RunOptions};
+use crate::recording;
 use crate::spec::Spec;
 use crate::{console, hook, log, run};
 
@@ -50,6 +51,8 @@ struct Server<'a> {
     link: UnixStream,
     shared: Shared,
     output: File,
+    /// Room for the longest set of choices; memory that was never filled costs nothing.
+    set: Box<[u8]>,
     spec: &'a Spec,
     body: Body<'a>,
     strategy: Option<String>,
@@ -76,6 +79,7 @@ impl<'a> Server<'a> {
             link,
             shared: Shared::new()?,
             output: sys::output_file()?,
+            set: vec![0; SET_BYTES_MAX].into_boxed_slice(),
             spec,
             body,
             strategy: config.strategy.clone().or_else(|| spec.strategy.map(str::to_owned)),
@@ -109,6 +113,8 @@ impl<'a> Server<'a> {
             let Ok(request) = Request::decode(&bytes) else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
+            let set_bytes = request.set_bytes.unwrap_or(0) as usize;
+            self.link.read_exact(&mut self.set[..set_bytes])?;
             for offset in 0..request.count {
                 self.answer(&request, request.first + offset)?;
             }
@@ -120,15 +126,15 @@ impl<'a> Server<'a> {
         self.output.seek(SeekFrom::Start(0))?;
         let busy_ns_before = sys::busy_ns();
         let end = match request.mode {
-            Mode::Fork => self.run_in_child(seed, request.record)?,
-            Mode::InProcess => self.run_here(seed, request.record),
+            Mode::Fork => self.run_in_child(seed, request)?,
+            Mode::InProcess => self.run_here(seed, request),
         };
         let busy_ns = sys::busy_ns() - busy_ns_before + end.busy_ns;
         let head = RanHead { seed, status: end.status, busy_ns, ..RanHead::default() };
         self.send(head, request.outputs)
     }
 
-    fn run_in_child(&self, seed: u64, record: bool) -> io::Result<ChildEnd> {
+    fn run_in_child(&self, seed: u64, request: &Request) -> io::Result<ChildEnd> {
         if self.ran_here {
             return Err(io::ErrorKind::InvalidInput.into());
         }
@@ -137,7 +143,7 @@ impl<'a> Server<'a> {
             Fork::Child => {
                 sys::adopt_by(self.process, self.mapped_bytes_max);
                 sys::redirect_output(&self.output);
-                self.run(seed, record);
+                self.run(seed, request);
                 sys::exit_now(0)
             }
         }
@@ -145,7 +151,7 @@ impl<'a> Server<'a> {
 
     /// Runs a seed in this process, on a thread of its own: that alone gives it std's hash keys
     /// and thread-locals afresh. There is no child to end, so none ended badly.
-    fn run_here(&mut self, seed: u64, record: bool) -> ChildEnd {
+    fn run_here(&mut self, seed: u64, request: &Request) -> ChildEnd {
         if !self.ran_here {
             self.ran_here = true;
             sys::redirect_output(&self.output);
@@ -153,7 +159,7 @@ impl<'a> Server<'a> {
         let server = &*self;
         let named = thread::Builder::new().name(self.spec.test_name().to_owned());
         thread::scope(|scope| {
-            let run = named.spawn_scoped(scope, || server.run(seed, record));
+            let run = named.spawn_scoped(scope, || server.run(seed, request));
             // Without a record the parent counts the seed as failed, and tries it in a child.
             let _no_thread_or_panicked = run.map(|run| run.join());
         });
@@ -161,12 +167,20 @@ impl<'a> Server<'a> {
     }
 
     /// One seed, from the watchdog's first tick to the record.
-    fn run(&self, seed: u64, record: bool) {
+    fn run(&self, seed: u64, request: &Request) {
         sys::watch(self.shared, self.spec.limits.stuck_after, run::progress);
-        hook::print_stacks(record);
-        let options = RunOptions { record, strategy: self.strategy.clone() };
+        hook::print_stacks(request.keeps == Keeps::All);
+        let set = request.set_bytes.map(|bytes| &self.set[..bytes as usize]);
+        let options = RunOptions {
+            keeps: request.keeps,
+            replay: set.map(|set| recording::decode(set).expect("invariant: the parent encodes")),
+            strategy: self.strategy.clone(),
+        };
         let outcome = attempt(self.body, seed, &options);
         let _closed_by_the_test = io::stdout().flush();
+        if let Some(recording) = &outcome.recording {
+            self.shared.put_recording(&recording.encode(sys::RECORDING_BYTES_MAX));
+        }
         self.shared.put_record(&Record::encode_ended(&outcome, sys::RECORD_BYTES_MAX));
     }
 
@@ -174,22 +188,29 @@ impl<'a> Server<'a> {
     /// dropped here, unless all are asked for.
     fn send(&mut self, head: RanHead, outputs: Outputs) -> io::Result<()> {
         let (note, record) = (self.shared.note(), self.shared.record());
+        let recording = self.shared.recording();
         let printed = self.output.stream_position()?.min(sys::OUTPUT_BYTES_MAX);
-        let wanted = outputs == Outputs::All || head.status != 0 || !Record::is_pass(record);
+        let wanted = match outputs {
+            Outputs::All => true,
+            Outputs::Failing => head.status != 0 || !Record::is_pass(record),
+            Outputs::None => false,
+        };
         let output_bytes = if wanted { printed } else { 0 };
         let head = RanHead {
             note_bytes: note.len() as u32,
             record_bytes: record.len() as u32,
+            recording_bytes: recording.len() as u32,
             output_bytes: output_bytes as u32,
             ..head
         };
         let mut whole = [0; SMALL_BYTES];
-        match gather(&mut whole, &[&head.encode(), note, record]) {
+        match gather(&mut whole, &[&head.encode(), note, record, recording]) {
             Some(small) => self.link.write_all(small)?,
             None => {
                 self.link.write_all(&head.encode())?;
                 self.link.write_all(note)?;
                 self.link.write_all(record)?;
+                self.link.write_all(recording)?;
             }
         }
         self.send_output(output_bytes)?;

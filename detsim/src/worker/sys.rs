@@ -16,7 +16,8 @@ pub(crate) use child::{adopt_by, exit_now, mapped_bytes, redirect_output};
 pub(crate) use freeze::freeze_main_thread;
 pub(crate) use launch::{addresses_repeat, allowed_cpus, isolate, pin, take_link};
 pub(crate) use shared::{
-    NOTE_BYTES_MAX, OUTPUT_BYTES_MAX, RECORD_BYTES_MAX, Shared, forget, output_file,
+    NOTE_BYTES_MAX, OUTPUT_BYTES_MAX, RECORD_BYTES_MAX, RECORDING_BYTES_MAX, Shared, forget,
+    output_file,
 };
 pub(crate) use watchdog::watch;
 

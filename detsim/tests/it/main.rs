@@ -5,6 +5,9 @@
 
 mod endings;
 mod kernel;
+mod lock;
+mod minimize;
+mod races;
 mod repeats;
 mod scenarios;
 mod settings;
@@ -63,7 +66,18 @@ fn harness(args: &[&str], vars: &[(&str, &str)]) -> Said {
         .arg("--include-ignored")
         .env("DETSIM_OUT", out)
         .env("CARGO_PKG_NAME", "detsim");
-    for name in ["SEED", "SEEDS", "SEED_BASE", "JOBS", "STRATEGY", "BUDGET", "LOG", "IN_PROCESS"] {
+    for name in [
+        "SEED",
+        "SEEDS",
+        "SEED_BASE",
+        "JOBS",
+        "STRATEGY",
+        "BUDGET",
+        "LOG",
+        "IN_PROCESS",
+        "REPLAY",
+        "MINIMIZE",
+    ] {
         command.env_remove(format!("DETSIM_{name}"));
     }
     let output = command.envs(vars.iter().copied()).output().expect("this binary starts");

@@ -26,7 +26,7 @@ fn nonsense_is_refused_by_name() {
 
 #[test]
 fn a_worker_variable_without_a_parent_ends_at_once() {
-    let said = victim("passes", &[("DETSIM_WORKER", "1:77")]);
+    let said = victim("passes", &[("DETSIM_WORKER", "2:77")]);
     said.failed().has("detsim: this process cannot serve as a worker: Bad file descriptor");
 }
 

@@ -12,7 +12,13 @@ fn exited(code: i32) -> i32 {
 
 fn ran(status: i32, record: &[u8], output: &str) -> Ran {
     let head = RanHead { status, ..RanHead::default() };
-    Ran { head, note: Vec::new(), record: record.to_vec(), output: output.as_bytes().to_vec() }
+    Ran {
+        head,
+        note: Vec::new(),
+        record: record.to_vec(),
+        output: output.as_bytes().to_vec(),
+        ..Ran::default()
+    }
 }
 
 fn passed() -> Vec<u8> {

@@ -10,23 +10,25 @@ fn outcome() -> RunOutcome {
         signature: "deadlock at src/pool.rs:88".to_owned(),
         report: "two tasks wait for each other: \u{2192}".to_owned(),
     };
-    RunOutcome { verdict: Verdict::Fail(failed), hash: 1, steps: 2, events: 3, sim_time_ns: 4 }
+    let verdict = Verdict::Fail(failed);
+    RunOutcome { verdict, hash: 1, steps: 2, events: 3, sim_time_ns: 4, recording: None }
 }
 
 fn ran() -> (Ran, Vec<u8>) {
     let note = Note { site: "src/a.rs:3".to_owned(), message: "boom".to_owned() }.encode(4096);
     let record = Record::encode_ended(&outcome(), 4096);
-    let output = b"hello".to_vec();
+    let (recording, output) = (b"choices".to_vec(), b"hello".to_vec());
     let head = RanHead {
         seed: 9,
         status: -1,
         busy_ns: 8,
         note_bytes: note.len() as u32,
         record_bytes: record.len() as u32,
+        recording_bytes: recording.len() as u32,
         output_bytes: output.len() as u32,
     };
-    let frame = [&head.encode()[..], &note, &record, &output].concat();
-    (Ran { head, note, record, output }, frame)
+    let frame = [&head.encode()[..], &note, &record, &recording, &output].concat();
+    (Ran { head, note, record, recording, output }, frame)
 }
 
 /// One frame of each kind.
@@ -39,7 +41,8 @@ fn request() -> Request {
     Request {
         mode: Mode::InProcess,
         outputs: Outputs::All,
-        record: true,
+        keeps: Keeps::All,
+        set_bytes: Some(77),
         first: u64::MAX,
         count: 3,
     }

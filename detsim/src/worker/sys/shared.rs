@@ -9,12 +9,15 @@ use std::slice;
 
 /// The longest record, report included.
 pub(crate) const RECORD_BYTES_MAX: usize = 1 << 20;
+/// The longest recording: choices and trace.
+pub(crate) const RECORDING_BYTES_MAX: usize = 64 << 20;
 /// The longest note of a panic.
 pub(crate) const NOTE_BYTES_MAX: usize = 8 << 10;
 /// What one run may print.
 pub(crate) const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
-/// Two mailboxes in shared memory, for a record and for a note.
+/// Three mailboxes in shared memory, for a record, for a note and for a recording. What is never
+/// written takes no memory.
 ///
 /// # Invariants
 /// `base` points to a mapping of [`MAPPED_BYTES`] that is never unmapped. A length is stored after
@@ -40,8 +43,12 @@ struct Mailbox {
 
 const RECORD: Mailbox = Mailbox { at: 0, bytes_max: RECORD_BYTES_MAX };
 const NOTE: Mailbox = Mailbox { at: LENGTH_BYTES + RECORD_BYTES_MAX, bytes_max: NOTE_BYTES_MAX };
+const RECORDING: Mailbox = Mailbox {
+    at: 2 * LENGTH_BYTES + RECORD_BYTES_MAX + NOTE_BYTES_MAX,
+    bytes_max: RECORDING_BYTES_MAX,
+};
 const LENGTH_BYTES: usize = 8;
-const MAPPED_BYTES: usize = 2 * LENGTH_BYTES + RECORD_BYTES_MAX + NOTE_BYTES_MAX;
+const MAPPED_BYTES: usize = RECORDING.at + LENGTH_BYTES + RECORDING.bytes_max;
 
 impl Shared {
     /// Maps the memory, for the life of the process.
@@ -56,10 +63,11 @@ impl Shared {
         }
     }
 
-    /// Empties both mailboxes.
+    /// Empties all mailboxes.
     pub(crate) fn clear(self) {
         self.store_length(RECORD, 0);
         self.store_length(NOTE, 0);
+        self.store_length(RECORDING, 0);
     }
 
     pub(crate) fn put_record(self, record: &[u8]) {
@@ -75,12 +83,20 @@ impl Shared {
         self.put(NOTE, &[note]);
     }
 
+    pub(crate) fn put_recording(self, recording: &[u8]) {
+        self.put(RECORDING, &[recording]);
+    }
+
     pub(crate) fn record(&self) -> &[u8] {
         self.read(RECORD)
     }
 
     pub(crate) fn note(&self) -> &[u8] {
         self.read(NOTE)
+    }
+
+    pub(crate) fn recording(&self) -> &[u8] {
+        self.read(RECORDING)
     }
 
     /// Copies what fits.
@@ -100,7 +116,7 @@ impl Shared {
     }
 
     fn store_length(self, to: Mailbox, length: usize) {
-        // SAFETY: the word is within the mapping; both mailboxes begin at a multiple of 8.
+        // SAFETY: the word is within the mapping; all mailboxes begin at a multiple of 8.
         unsafe { self.base.add(to.at).cast::<u64>().write_volatile(length as u64) };
     }
 
@@ -154,13 +170,16 @@ mod tests {
         assert!(shared.record().is_empty() && shared.note().is_empty());
         shared.put_record_parts(b"he", b"llo");
         shared.put_note(&vec![7; NOTE_BYTES_MAX + 1]);
+        shared.put_recording(b"choices");
         assert_eq!(shared.record(), b"hello");
         assert_eq!(shared.note(), vec![7; NOTE_BYTES_MAX]);
         shared.put_record(&vec![8; RECORD_BYTES_MAX + 9]);
         assert_eq!(shared.record(), vec![8; RECORD_BYTES_MAX]);
         assert_eq!(shared.note(), vec![7; NOTE_BYTES_MAX]);
+        assert_eq!(shared.recording(), b"choices");
         shared.clear();
         assert!(shared.record().is_empty() && shared.note().is_empty());
+        assert!(shared.recording().is_empty());
     }
 
     #[test]

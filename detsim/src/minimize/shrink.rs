@@ -1,0 +1,228 @@
+//! The search for the few choices that matter.
+//!
+//! Owns: the passes over a set of choices, from coarse to fine, and the memory of what was tried.
+//! Does not own: how a set is run (that is an [`Oracle`]) nor what a choice means. Invariants: the
+//! set that is kept fails in the same way as the one that was given; the result depends on the
+//! oracle's answers alone, not on how many it works out at a time; what passed is not tried again;
+//! the budget is never exceeded.
+
+use std::collections::BTreeSet;
+
+use detsim_executor::rng::fold;
+
+/// Runs sets of choices.
+pub(crate) trait Oracle<T> {
+    /// Runs candidates, any number at a time: the lowest one that fails in the same way, with the
+    /// choices of it that came up.
+    fn first_failing(&mut self, candidates: &[Vec<T>]) -> Option<(usize, Vec<T>)>;
+
+    /// A smaller set, which fails, was found.
+    fn kept(&mut self, _set: &[T], _replays: u32) {}
+
+    /// Nothing more is to be run: the time is up, or nothing can be run at all.
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+/// What a pass asks of the things it removes.
+pub(crate) trait Item: Clone {
+    /// Tells it from every other: a hash.
+    fn key(&self) -> u64;
+    /// Things of one class are removed together first: a kind of fault, the schedule.
+    fn class(&self) -> u64;
+    /// Simpler forms of the same thing, the simplest first.
+    fn simpler(&self) -> Vec<Self>;
+}
+
+/// How a search went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shrunk<T> {
+    /// What is left.
+    pub(crate) kept: Vec<T>,
+    /// Sets that were run.
+    pub(crate) replays: u32,
+    /// The budget ended the search: something left may not be needed.
+    pub(crate) cut_short: bool,
+}
+
+/// Sets up to this size are tried without each pair of their members.
+const PAIRS_MAX: usize = 12;
+
+/// Candidates that an oracle gets at a time: enough for all processors, few enough to hold.
+const BATCH: usize = 16;
+
+/// Shrinks `set`, which fails, running at most `replays_max` sets.
+pub(crate) fn shrink<T: Item>(
+    set: Vec<T>,
+    oracle: &mut dyn Oracle<T>,
+    replays_max: u32,
+) -> Shrunk<T> {
+    let passed = BTreeSet::new();
+    let mut search = Search { kept: set, oracle, passed, replays: 0, replays_max };
+    if !search.attempt_one(Vec::new()) {
+        search.truncate();
+        search.remove_classes();
+        search.remove_chunks();
+        search.simplify();
+        search.remove_pairs();
+    }
+    let cut_short = !search.has_budget();
+    Shrunk { kept: search.kept, replays: search.replays, cut_short }
+}
+
+struct Search<'a, T> {
+    kept: Vec<T>,
+    oracle: &'a mut dyn Oracle<T>,
+    /// Hashes of the sets that were run and did not fail in the same way.
+    passed: BTreeSet<u64>,
+    replays: u32,
+    replays_max: u32,
+}
+
+impl<T: Item> Search<'_, T> {
+    /// Keeps the first of the candidates `make(0)`, `make(1)`, .. `make(count - 1)` that fails, and
+    /// says which it was.
+    fn attempt(&mut self, count: usize, make: impl Fn(usize) -> Vec<T>) -> Option<usize> {
+        let mut next = 0;
+        while next < count && self.has_budget() {
+            let (mut batch, mut indices) = (Vec::new(), Vec::new());
+            let room = BATCH.min((self.replays_max - self.replays) as usize);
+            while next < count && batch.len() < room {
+                let candidate = make(next);
+                if !self.passed.contains(&hash(&candidate)) {
+                    batch.push(candidate);
+                    indices.push(next);
+                }
+                next += 1;
+            }
+            if let Some(place) = self.run(batch) {
+                return Some(indices[place]);
+            }
+        }
+        None
+    }
+
+    fn attempt_one(&mut self, candidate: Vec<T>) -> bool {
+        self.attempt(1, |_| candidate.clone()).is_some()
+    }
+
+    fn run(&mut self, batch: Vec<Vec<T>>) -> Option<usize> {
+        let found = self.oracle.first_failing(&batch);
+        // Counted as if run one after the other, whatever the oracle did at a time.
+        let passed = found.as_ref().map_or(batch.len(), |(place, _)| *place);
+        self.replays += (passed + usize::from(found.is_some())) as u32;
+        self.passed.extend(batch[..passed].iter().map(|candidate| hash(candidate)));
+        let (place, used) = found?;
+        self.kept = used;
+        self.oracle.kept(&self.kept, self.replays);
+        Some(place)
+    }
+
+    fn has_budget(&self) -> bool {
+        self.replays < self.replays_max && !self.oracle.is_over()
+    }
+
+    /// The shortest prefix that fails, by bisection: what came after the failure goes at once.
+    /// Whether a prefix fails need not be monotone, so the answer is a good one, not the best.
+    fn truncate(&mut self) {
+        let (mut passes, mut fails) = (0, self.kept.len());
+        let whole = self.kept.clone();
+        while passes + 1 < fails && self.has_budget() {
+            let middle = passes + (fails - passes) / 2;
+            match self.attempt_one(whole[..middle].to_vec()) {
+                true => fails = middle,
+                false => passes = middle,
+            }
+        }
+    }
+
+    /// Is any fault needed, any disk, any network? Asked before the schedule is touched.
+    fn remove_classes(&mut self) {
+        let classes: BTreeSet<u64> = self.kept.iter().map(T::class).collect();
+        if classes.len() < 2 {
+            return;
+        }
+        for class in classes {
+            let rest = self.kept.iter().filter(|item| item.class() != class).cloned().collect();
+            self.attempt_one(rest);
+        }
+    }
+
+    /// Delta debugging: removes ever smaller chunks, down to single choices, until none can go.
+    fn remove_chunks(&mut self) {
+        let mut chunk = self.kept.len().div_ceil(2).max(1);
+        loop {
+            let removed = self.sweep_chunks(chunk);
+            if !self.has_budget() || (chunk == 1 && !removed) {
+                return;
+            }
+            chunk = (chunk / 2).min(self.kept.len().div_ceil(2)).max(1);
+        }
+    }
+
+    /// Tries each chunk once, from the end to the start: late choices matter least. True: some went.
+    fn sweep_chunks(&mut self, chunk: usize) -> bool {
+        let (mut end, mut removed) = (self.kept.len(), false);
+        while end > 0 && self.has_budget() {
+            let set = self.kept.clone();
+            let bounds = |place: usize| {
+                let end = end - place * chunk;
+                (end.saturating_sub(chunk), end)
+            };
+            let without = |place: usize| {
+                let (from, to) = bounds(place);
+                [&set[..from], &set[to..]].concat()
+            };
+            let Some(place) = self.attempt(end.div_ceil(chunk), without) else { break };
+            removed = true;
+            // What stood before the chunk and is still there has not been tried.
+            let before: BTreeSet<u64> = set[..bounds(place).0].iter().map(T::key).collect();
+            let is_before = |item: &&T| before.contains(&item.key());
+            end = self.kept.iter().take_while(is_before).count();
+        }
+        removed
+    }
+
+    /// Simpler values: a shorter delay, a smaller cut.
+    fn simplify(&mut self) {
+        let mut index = 0;
+        while index < self.kept.len() && self.has_budget() {
+            let (set, forms) = (self.kept.clone(), self.kept[index].simpler());
+            let with = |form: usize| {
+                let mut candidate = set.clone();
+                candidate[index] = forms[form].clone();
+                candidate
+            };
+            self.attempt(forms.len(), with);
+            index += 1;
+        }
+    }
+
+    /// Two choices that can only go together.
+    fn remove_pairs(&mut self) {
+        while self.kept.len() <= PAIRS_MAX && self.has_budget() {
+            let set = self.kept.clone();
+            let indices = 0..set.len();
+            let pairs: Vec<(usize, usize)> =
+                indices.flat_map(|a| (a + 1..set.len()).map(move |b| (a, b))).collect();
+            let without = |pair: usize| {
+                let (a, b) = pairs[pair];
+                let kept = set.iter().enumerate().filter(|(index, _)| *index != a && *index != b);
+                kept.map(|(_, item)| item.clone()).collect()
+            };
+            if self.attempt(pairs.len(), without).is_none() {
+                return;
+            }
+        }
+    }
+}
+
+/// The hash of a set, whatever its order.
+fn hash<T: Item>(set: &[T]) -> u64 {
+    let sum = set.iter().fold(0, |sum: u64, item| sum.wrapping_add(fold(item.key(), 1)));
+    fold(sum, set.len() as u64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The part of a run that led to its failure.
+//!
+//! Owns: who is an actor, and the walk back from the failure along what happened before: the same
+//! task, the same object, a message and its sender. Invariant: a pure function of the trace; what
+//! is left out cannot have influenced the failure, but for picks of the scheduler.
+
+use std::collections::BTreeSet;
+
+use detsim_executor::event::{Event, Moment, NetEvent};
+use detsim_executor::trace::Tables;
+use detsim_executor::{NodeId, TaskNumber, Trace};
+
+/// Whom a column is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Actor {
+    Task(TaskNumber),
+    Node(NodeId),
+}
+
+/// To whom an event happened.
+pub(crate) fn actor(tables: &Tables, event: &Event) -> Option<Actor> {
+    match tables.task_at(event) {
+        Some(task) => Some(Actor::Task(task)),
+        None => tables.node_at(event).map(Actor::Node),
+    }
+}
+
+/// The events that led to the end of the run, in their order, and those who failed.
+pub(crate) fn slice(trace: &Trace) -> (Vec<&Moment>, BTreeSet<Actor>) {
+    let failing = failing(trace);
+    let mut past = Past { tables: &trace.tables, actors: failing.clone(), ..Past::new(trace) };
+    let mut kept: Vec<&Moment> =
+        trace.moments.iter().rev().filter(|moment| past.takes(&moment.event)).collect();
+    kept.reverse();
+    (kept, failing)
+}
+
+/// Those who panicked; else those who wait at the end; else those to whom something happened last.
+fn failing(trace: &Trace) -> BTreeSet<Actor> {
+    let panicked = trace.moments.iter().filter_map(|moment| match moment.event {
+        Event::Panicked { task, .. } => Some(Actor::Task(task)),
+        _ => None,
+    });
+    let panicked: BTreeSet<Actor> = panicked.collect();
+    if !panicked.is_empty() {
+        return panicked;
+    }
+    let mut waiting = BTreeSet::new();
+    for moment in &trace.moments {
+        match moment.event {
+            Event::Blocked { task, .. } => drop(waiting.insert(Actor::Task(task))),
+            Event::Stepped { task } => drop(waiting.remove(&Actor::Task(task))),
+            _ => {}
+        }
+    }
+    if !waiting.is_empty() {
+        return waiting;
+    }
+    const LAST: usize = 8;
+    let last = trace.moments.iter().rev().take(LAST);
+    last.filter_map(|moment| actor(&trace.tables, &moment.event)).collect()
+}
+
+/// What the failure depends on, while walking back.
+struct Past<'a> {
+    tables: &'a Tables,
+    actors: BTreeSet<Actor>,
+    objects: BTreeSet<u32>,
+    messages: BTreeSet<u32>,
+}
+
+impl<'a> Past<'a> {
+    fn new(trace: &'a Trace) -> Self {
+        Self {
+            tables: &trace.tables,
+            actors: BTreeSet::new(),
+            objects: BTreeSet::new(),
+            messages: BTreeSet::new(),
+        }
+    }
+
+    /// Is this event part of it?
+    fn takes(&mut self, event: &Event) -> bool {
+        let actor = actor(self.tables, event);
+        let is_known = actor.is_some_and(|actor| self.actors.contains(&actor));
+        match *event {
+            Event::Stepped { .. } | Event::Called { .. } => false,
+            Event::Chose { .. } | Event::Node { .. } => true,
+            Event::Operated { object, .. } => {
+                let takes = is_known || self.objects.contains(&object.0);
+                if takes {
+                    self.objects.insert(object.0);
+                    self.actors.extend(actor);
+                }
+                takes
+            }
+            Event::Net(event) => self.takes_net(&event, is_known),
+            _ => is_known,
+        }
+    }
+
+    fn takes_net(&mut self, event: &NetEvent, is_known: bool) -> bool {
+        match *event {
+            NetEvent::Delivered { message, .. } => {
+                if is_known {
+                    self.messages.insert(message);
+                }
+                is_known
+            }
+            NetEvent::Sent { message, from, .. } => {
+                let takes = self.messages.contains(&message);
+                if takes {
+                    self.actors.insert(Actor::Node(from));
+                }
+                takes
+            }
+            NetEvent::Dropped { from, to, .. } => {
+                self.actors.contains(&Actor::Node(from)) || self.actors.contains(&Actor::Node(to))
+            }
+            _ => true,
+        }
+    }
+}

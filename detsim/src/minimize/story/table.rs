@@ -1,0 +1,193 @@
+//! The events that led to a failure, a column for each task or node.
+//!
+//! Owns: which columns there are, which rows are worth reading, and their words. Invariants: at
+//! most 100 columns of text and [`ROWS_MAX`] rows; the newest event comes last; decisions are marked.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use detsim_executor::Trace;
+use detsim_executor::event::{Event, Moment, NetEvent, ObjectId};
+
+use super::slice::{Actor, actor, slice};
+use crate::parting::clip;
+
+/// The widest line.
+const COLUMNS: usize = 100;
+/// Columns for tasks and nodes; whoever else there is shares one.
+const ACTORS_MAX: usize = 4;
+/// Rows; what is between them is counted.
+const ROWS_MAX: usize = 40;
+/// Rows of the end that are always shown, and of the beginning.
+const LAST: usize = 14;
+const FIRST: usize = 3;
+/// The width of the column of steps.
+const STEP_COLUMNS: usize = 8;
+
+/// The table; empty where nothing was recorded.
+pub(crate) fn table(trace: &Trace) -> String {
+    let (moments, failing) = slice(trace);
+    let moments: Vec<&Moment> = moments.into_iter().filter(|m| row(trace, m).is_some()).collect();
+    if moments.is_empty() {
+        return String::new();
+    }
+    let columns = Columns::new(trace, &moments, &failing.into_iter().collect::<Vec<_>>());
+    let mut text = columns.head(trace);
+    let mut folded = 0;
+    for (index, moment) in moments.iter().enumerate() {
+        if !is_shown(&moments, index) {
+            folded += 1;
+            continue;
+        }
+        if folded > 0 {
+            let _infallible = writeln!(text, "{:>STEP_COLUMNS$}  ... {folded} events", "");
+            folded = 0;
+        }
+        columns.write(&mut text, trace, moment);
+    }
+    text
+}
+
+/// Is this row worth reading, among so many?
+fn is_shown(moments: &[&Moment], index: usize) -> bool {
+    let rows = moments.len();
+    if rows <= ROWS_MAX || index < FIRST || index + LAST >= rows {
+        return true;
+    }
+    let around = &moments[index.saturating_sub(1)..(index + 2).min(rows)];
+    let marked = moments.iter().filter(|moment| is_marked(&moment.event)).count();
+    // Where there are many decisions and faults, they alone are shown.
+    match marked * 3 + LAST + FIRST <= ROWS_MAX {
+        true => around.iter().any(|moment| is_marked(&moment.event)),
+        false => {
+            let before = moments[..index].iter().filter(|m| is_marked(&m.event)).count();
+            is_marked(&moments[index].event) && before + LAST + FIRST < ROWS_MAX
+        }
+    }
+}
+
+/// A decision or a fault.
+fn is_marked(event: &Event) -> bool {
+    match event {
+        Event::Chose { .. } | Event::Preempted { .. } | Event::Node { .. } => true,
+        Event::Net(event) => !matches!(event, NetEvent::Sent { .. } | NetEvent::Delivered { .. }),
+        _ => false,
+    }
+}
+
+/// Who has a column.
+struct Columns {
+    actors: Vec<Actor>,
+    /// Whether there are others, who share the last column.
+    has_others: bool,
+}
+
+impl Columns {
+    /// Those who failed come first, then those to whom most happened.
+    fn new(trace: &Trace, moments: &[&Moment], failing: &[Actor]) -> Self {
+        let mut counts: BTreeMap<Actor, usize> = BTreeMap::new();
+        for moment in moments {
+            if let Some(actor) = actor(&trace.tables, &moment.event) {
+                let weight = if is_marked(&moment.event) { 100 } else { 1 };
+                *counts.entry(actor).or_default() += weight;
+            }
+        }
+        let mut actors: Vec<Actor> = counts.keys().copied().collect();
+        let rank = |actor: &Actor| (!failing.contains(actor), usize::MAX - counts[actor], *actor);
+        actors.sort_by_key(rank);
+        let has_others = actors.len() > ACTORS_MAX;
+        actors.truncate(ACTORS_MAX - usize::from(has_others));
+        actors.sort_unstable();
+        Self { actors, has_others }
+    }
+
+    fn count(&self) -> usize {
+        self.actors.len() + usize::from(self.has_others)
+    }
+
+    fn width(&self) -> usize {
+        (COLUMNS - STEP_COLUMNS) / self.count().max(1) - 2
+    }
+
+    fn head(&self, trace: &Trace) -> String {
+        let mut text = format!("{:>STEP_COLUMNS$}", "step");
+        let names = self.actors.iter().map(|actor| shown(trace, *actor));
+        for name in names.chain(self.has_others.then(|| "others".to_owned())) {
+            let width = self.width();
+            let _infallible = write!(text, "  {:<width$}", clip(&name, width));
+        }
+        text.truncate(text.trim_end().len());
+        text.push('\n');
+        text
+    }
+
+    fn write(&self, text: &mut String, trace: &Trace, moment: &Moment) {
+        let who = actor(&trace.tables, &moment.event);
+        let place = who.and_then(|who| self.actors.iter().position(|actor| *actor == who));
+        let words = row(trace, moment).unwrap_or_default();
+        let words = match (place, who) {
+            (None, Some(who)) if self.has_others => format!("{}: {words}", shown(trace, who)),
+            _ => words,
+        };
+        let place = place.unwrap_or(if who.is_none() { 0 } else { self.count() - 1 });
+        // What happens to nobody has the whole line.
+        let width = self.width();
+        let room = if who.is_none() { COLUMNS - STEP_COLUMNS - 2 } else { width };
+        let _infallible = writeln!(
+            text,
+            "{:>STEP_COLUMNS$}{:indent$}  {}",
+            moment.step,
+            "",
+            clip(&words, room),
+            indent = place * (width + 2)
+        );
+    }
+}
+
+fn shown(trace: &Trace, actor: Actor) -> String {
+    match actor {
+        Actor::Task(task) => trace.tables.task_shown(task).to_string(),
+        Actor::Node(node) => trace.tables.node_shown(node).to_string(),
+    }
+}
+
+/// The words of an event in its column; `None` where it is not worth a row.
+fn row(trace: &Trace, moment: &Moment) -> Option<String> {
+    let tables = &trace.tables;
+    let node = |node| tables.node_shown(node).to_string();
+    Some(match moment.event {
+        Event::Stepped { .. } | Event::Called { .. } | Event::Spawned { .. } => return None,
+        Event::Chose { choice } => match tables.choice(choice)?.choice.domain {
+            // The stop itself is the next event.
+            detsim_executor::choice::STOPS => return None,
+            detsim_executor::choice::SCHED => "* is picked".to_owned(),
+            _ => format!("* {}", tables.predicate(&moment.event)),
+        },
+        Event::Blocked { op, object, .. } => {
+            format!("waits: {} {}", op.word(), thing(trace, object))
+        }
+        Event::Operated { op, object, .. } => format!("{} {}", op.word(), thing(trace, object)),
+        Event::Preempted { op, object, .. } => {
+            format!("* stopped before {} {}", op.word(), thing(trace, object))
+        }
+        Event::Panicked { message, .. } => format!("PANICS: {}", tables.text(message)),
+        Event::Net(NetEvent::Delivered { message, from, .. }) => {
+            format!("gets #{message} of {}", node(from))
+        }
+        Event::Net(NetEvent::Sent { message, to, .. }) => {
+            format!("sends #{message} to {}", node(to))
+        }
+        Event::Net(NetEvent::Dropped { message, to, why, .. }) => {
+            format!("#{message} to {} is lost: {}", node(to), why.words())
+        }
+        event => tables.predicate(&event).to_string(),
+    })
+}
+
+/// `mutex pool.rs:12`.
+fn thing(trace: &Trace, object: ObjectId) -> String {
+    let Some(object) = trace.tables.object(object) else { return "?".to_owned() };
+    let site = trace.tables.text(object.site);
+    let file = site.rsplit_once('/').map_or(site, |(_, file)| file);
+    format!("{} {file}", object.kind.word())
+}

@@ -1,0 +1,85 @@
+//! The words, for every kind of decision. What whole reports look like is in `tests/it/minimize.rs`.
+
+use super::sentence::{decisions, place_of, wrapped};
+use crate::recording::Recording;
+use detsim_executor::SimTime;
+use detsim_executor::choice::{ChoiceNote, Decided};
+use expect_test::{Expect, expect};
+
+fn note(domain: &str, decided: Decided) -> ChoiceNote {
+    ChoiceNote {
+        at: SimTime::from_millis(12),
+        step: 17,
+        events: 0,
+        task: "task 3 \"worker-2\"".to_owned(),
+        domain: domain.to_owned(),
+        decided,
+        stack: vec!["pool::drain at src/pool.rs:88".to_owned()],
+    }
+}
+
+fn stopped() -> ChoiceNote {
+    let (op, object) = ("lock".to_owned(), "mutex of src/pool.rs:12".to_owned());
+    note("", Decided::Stopped { op, object })
+}
+
+fn ran() -> ChoiceNote {
+    let task = "task 1 \"shutdown\"".to_owned();
+    note("", Decided::Ran { task, instead_of: "task 2 \"reaper\"".to_owned() })
+}
+
+fn check(notes: Vec<ChoiceNote>, expected: Expect) {
+    let recording = Recording { notes, ..Recording::default() };
+    expected.assert_eq(&decisions(&recording).join("\n"));
+}
+
+#[test]
+fn a_stop_and_the_pick_after_it_are_one_sentence() {
+    check(
+        vec![stopped(), ran(), ran()],
+        expect![[r#"
+            at src/pool.rs:88 task 3 "worker-2", before lock of mutex of src/pool.rs:12, was stopped and task 1 "shutdown" ran instead (0.012000s, step 17)
+            task 1 "shutdown" ran next instead of task 2 "reaper" (0.012000s, step 17)"#]],
+    );
+    let recording = Recording { notes: vec![stopped(), ran(), ran()], ..Recording::default() };
+    let places = [0, 1, 2].map(|choice| place_of(&recording, choice));
+    assert_eq!(places, ["decision 1", "decision 1", "decision 2"]);
+}
+
+#[test]
+fn every_decision_has_its_words() {
+    let drawn = |domain| note(domain, Decided::Drawn { value: 3, bound: 5 });
+    let happened = |domain| note(domain, Decided::Happened);
+    check(
+        vec![
+            drawn("net/n1/n2"),
+            drawn("select"),
+            drawn("choose"),
+            drawn("clock/n1"),
+            happened("net/n1/n2/loss"),
+            happened("net/n1/n2/loss-at-delivery"),
+            happened("net/n1/n2/duplicate"),
+            happened("disk/n1/torn"),
+        ],
+        expect![[r#"
+            a message from n1 to n2 took 0.000000s more than the least (0.012000s, step 17)
+            task 3 "worker-2" in pool::drain at src/pool.rs:88 polled branch 3 of 5 first in a select (0.012000s, step 17)
+            task 3 "worker-2" in pool::drain at src/pool.rs:88 chose 3 out of 0..5 (0.012000s, step 17)
+            clock/n1 drew 3 out of 0..5 (0.012000s, step 17)
+            a message from n1 to n2 was lost when it was sent (0.012000s, step 17)
+            a message from n1 to n2 was lost on arrival (0.012000s, step 17)
+            a message from n1 to n2 was delivered twice (0.012000s, step 17)
+            disk/n1/torn happened (0.012000s, step 17)"#]],
+    );
+}
+
+#[test]
+fn long_sentences_are_wrapped_below_their_start() {
+    let text = wrapped("  1. ", &"word ".repeat(30));
+    assert!(text.lines().all(|line| line.chars().count() <= 100));
+    expect![[r#"
+          1. word word word word word word word word word word word word word word word word word word word
+             word word word word word word word word word word word 
+    "#]]
+    .assert_eq(&text);
+}
