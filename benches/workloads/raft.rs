@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use bench_common::{Random, Work};
 use bench_raft::cluster::Cluster;
-use bench_raft::core::{Bug, Input, Message, NodeId, Output, Timer};
+use bench_raft::core::{Bug, Input, Message, NodeId, Output, Role, Timer};
 
 use crate::peer;
 
@@ -134,7 +134,7 @@ impl Driver {
             let mut cluster = world.cluster();
             let stepped = cluster.step(*id, input, peer::now_ns(), jitter, outputs);
             stepped.unwrap_or_else(|violation| panic!("{violation}"));
-            cluster.leaders().contains(*id)
+            leads(&cluster, *id)
         };
         self.await_proposal(leads);
         let mut outputs = std::mem::take(&mut self.outputs);
@@ -179,3 +179,7 @@ impl Driver {
 
 /// A message with its sender, as endpoints deliver it.
 pub(crate) type Letter = (NodeId, Message);
+
+fn leads(cluster: &Cluster, id: NodeId) -> bool {
+    cluster.node(id).is_some_and(|node| node.role() == Role::Leader)
+}

@@ -85,7 +85,7 @@ where
     }
 }
 
-fn split_evenly(operations: u64, among: u64) -> u64 {
+pub(crate) fn split_evenly(operations: u64, among: u64) -> u64 {
     assert_eq!(operations % among, 0, "{operations} operations do not split among {among}");
     operations / among
 }

@@ -26,6 +26,10 @@ pub(crate) use memory::growth;
 /// Any seed does: every repeat runs the same simulation.
 const SEED: u64 = 1;
 
+/// Channels are measured over so many seeds. detsim draws for each run how often tasks are stopped
+/// before an operation, so that the figure of one seed says little of another's.
+const CHANNEL_SEEDS: u64 = 10;
+
 /// Does so many operations of a workload, in one or more fresh simulations.
 pub(crate) fn run(name: &str, operations: u64) -> Option<Work> {
     let n = operations;
@@ -37,7 +41,11 @@ pub(crate) fn run(name: &str, operations: u64) -> Option<Work> {
         "spawn-1k" => peer::simulate(SEED, tasks::spawn_and_join(1_000, n)),
         "spawn-1" => peer::simulate(SEED, tasks::spawn_and_join(1, n)),
         "timers" => peer::simulate(SEED, tasks::timers(1_000, n)),
-        "mpsc" => peer::simulate(SEED, tasks::many_to_one(8, 16, n)),
+        "mpsc" => {
+            let share = tasks::split_evenly(n, CHANNEL_SEEDS);
+            (0..CHANNEL_SEEDS)
+                .for_each(|seed| peer::simulate(seed, tasks::many_to_one(8, 16, share)));
+        }
         "empty" => (0..n).for_each(peer::empty_simulation),
         _ => return None,
     }

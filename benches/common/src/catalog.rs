@@ -72,8 +72,8 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "mpsc",
         operation: "message",
-        operations: 200_000,
-        counted: [5_000, 25_000],
+        operations: 400_000,
+        counted: [8_000, 48_000],
         goals: &[("madsim", 4.0)],
     },
     Workload {

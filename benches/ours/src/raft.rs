@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bench_common::Work;
 use bench_raft::cluster::Cluster;
-use bench_raft::core::{Bug, Input, Message, NODES, NodeId, Output, Timer};
+use bench_raft::core::{Bug, Input, Message, NODES, NodeId, Output, Role, Timer};
 use detsim::{Network, Sim, SimTime};
 
 const CUT_OFF: SimTime = SimTime::from_secs(3);
@@ -103,7 +103,7 @@ impl World {
                 Output::Persist(_) | Output::Committed { .. } | Output::Refused { .. } => {}
             }
         }
-        if cluster.leaders().contains(id) && !awaited[id.index()] {
+        if leads(cluster, id) && !awaited[id.index()] {
             awaited[id.index()] = true;
             self.await_proposal(id);
         }
@@ -124,7 +124,7 @@ impl World {
     fn propose(self: &Rc<Self>, id: NodeId) {
         let mut state = self.state.borrow_mut();
         state.awaited[id.index()] = false;
-        if !state.cluster.leaders().contains(id) {
+        if !leads(&state.cluster, id) {
             return;
         }
         state.commands += 1;
@@ -152,8 +152,8 @@ impl World {
     }
 
     fn name_of(&self, host: detsim::NodeId) -> NodeId {
-        let name = NodeId::all().find(|&id| self.hosts[id.index()] == host);
-        name.expect("invariant: only nodes of the cluster send")
+        let at = self.hosts.iter().position(|&known| known == host);
+        NodeId::new(at.expect("invariant: only nodes of the cluster send"))
     }
 
     /// One leader, that all follow, and committed proposals.
@@ -163,4 +163,8 @@ impl World {
         assert!(cluster.up().all(|node| node.leader() == cluster.leader()), "and all follow it");
         assert!(cluster.checker().committed().len() > 50, "and proposals were committed");
     }
+}
+
+fn leads(cluster: &Cluster, id: NodeId) -> bool {
+    cluster.node(id).is_some_and(|node| node.role() == Role::Leader)
 }
