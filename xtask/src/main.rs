@@ -9,6 +9,7 @@ mod bench;
 mod ci;
 mod demo;
 mod failure;
+mod minimize;
 mod process;
 mod readme;
 mod sim;
@@ -33,6 +34,7 @@ enum Command {
     Bench(bench::Bench),
     Ci(ci::Ci),
     Demo(demo::Demo),
+    Minimize(minimize::Minimize),
     Sim(sim::Sim),
     Test(test::Test),
     Tidy(tidy::Tidy),
@@ -44,6 +46,7 @@ impl Command {
             Self::Bench(command) => command.run(),
             Self::Ci(command) => command.run(),
             Self::Demo(command) => command.run(),
+            Self::Minimize(command) => command.run(),
             Self::Sim(command) => command.run(),
             Self::Test(command) => command.run(),
             Self::Tidy(command) => command.run(),
