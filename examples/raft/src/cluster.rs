@@ -8,6 +8,7 @@
 use crate::core::{Body, Message, Term};
 use crate::core::{Bug, Config, Input, NODES, Node, NodeId, NodeSet, Output, Persisted, Role};
 use crate::invariants::{Checker, Violation};
+use crate::story::{Story, What};
 
 /// A whole cluster.
 #[derive(Clone, Debug)]
@@ -17,6 +18,9 @@ pub struct Cluster {
     disks: [Persisted; NODES],
     checker: Checker,
     counts: Counts,
+    story: Story,
+    /// When the last step was.
+    now_ns: u64,
 }
 
 /// How much happened.
@@ -49,6 +53,8 @@ impl Cluster {
             disks: Default::default(),
             checker: Checker::default(),
             counts: Counts::default(),
+            story: Story::default(),
+            now_ns: 0,
         }
     }
 
@@ -73,7 +79,12 @@ impl Cluster {
             Input::Propose(_) => self.counts.proposals += 1,
         }
         let seen = out.len();
+        let before = (node.term(), node.role(), node.vote());
         node.step(input, now_ns, jitter, out);
+        self.now_ns = now_ns;
+        if before != (node.term(), node.role(), node.vote()) {
+            tell(&mut self.story, node, before, now_ns);
+        }
         for output in &out[seen..] {
             if let Output::Persist(change) = output {
                 self.disks[id.index()].apply(change);
@@ -86,6 +97,7 @@ impl Cluster {
     pub fn crash(&mut self, id: NodeId) {
         if self.nodes[id.index()].take().is_some() {
             self.counts.crashes += 1;
+            self.story.tell(self.now_ns, id, What::Crashes);
         }
         self.checker.forget_volatile(id);
     }
@@ -96,6 +108,7 @@ impl Cluster {
         let down = self.nodes[id.index()].is_none();
         if down {
             let disk = self.disks[id.index()].clone();
+            self.story.tell(self.now_ns, id, What::Restarts(disk.term, disk.vote));
             self.nodes[id.index()] = Some(Node::new(config(id, self.bug), disk));
         }
         down
@@ -139,9 +152,28 @@ impl Cluster {
         &self.checker
     }
 
+    /// What led up to now.
+    pub const fn story(&self) -> &Story {
+        &self.story
+    }
+
     /// How much happened.
     pub const fn counts(&self) -> Counts {
         self.counts
+    }
+}
+
+/// Tells of a vote or an election, where there was one.
+#[cold]
+fn tell(story: &mut Story, node: &Node, before: (Term, Role, Option<NodeId>), now_ns: u64) {
+    let (term, role, vote) = before;
+    if let Some(voted) = node.vote()
+        && (node.term(), node.vote()) != (term, vote)
+    {
+        story.tell(now_ns, node.id(), What::Votes(node.term(), voted));
+    }
+    if node.role() == Role::Leader && role != Role::Leader {
+        story.tell(now_ns, node.id(), What::Leads(node.term()));
     }
 }
 

@@ -267,6 +267,12 @@ impl Node {
         self.term
     }
 
+    /// Whom it has voted for in its term.
+    #[inline]
+    pub const fn vote(&self) -> Option<NodeId> {
+        self.vote
+    }
+
     /// What it takes itself for.
     pub const fn role(&self) -> Role {
         self.role

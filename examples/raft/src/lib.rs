@@ -1,8 +1,8 @@
 //! Five Raft nodes on the simulated network.
 //!
 //! Owns: a Raft core without I/O ([`core`]), what must hold ([`invariants`]) and come about
-//! ([`liveness`]) in a cluster of it, what a run does to it ([`plan`]), and the cluster in a
-//! simulation ([`world`]). The core has no dependency and no clock; a driver of a hundred lines
+//! ([`liveness`]) in a cluster of it, what a run does to it ([`plan`]), what led up to a finding
+//! ([`story`]), and the cluster in a simulation ([`world`]). The core has no dependency and no clock; a driver of a hundred lines
 //! puts it on any runtime.
 
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@ pub mod finding;
 pub mod invariants;
 pub mod liveness;
 pub mod plan;
+pub mod story;
 pub mod trials;
 pub mod world;
 

@@ -17,6 +17,7 @@ use crate::core::{Bug, Input, Message, NODES, NodeId, NodeSet, Output, Timer};
 use crate::finding::Finding;
 use crate::liveness::{Mark, Stall};
 use crate::plan::{Action, END_NS, Plan, Target, Trouble, client_pause_ns};
+use crate::story::Story;
 
 /// Above this rate of loss only safety is checked.
 const LIVELY_DROP_RATE: f64 = 0.02;
@@ -31,10 +32,12 @@ pub struct Scenario {
 }
 
 /// How a run went.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// What was found first, and when.
     pub finding: Option<(SimTime, Finding)>,
+    /// What led up to that.
+    pub story: Story,
     /// What went wrong on purpose.
     pub trouble: Trouble,
     /// Messages, timers, proposals, crashes.
@@ -80,7 +83,10 @@ impl Scenario {
         let outcome = self.run(sim).map_err(Problem::Failed)?;
         match outcome.finding {
             None => Ok(outcome),
-            Some((at, finding)) => Err(Problem::Found { finding, at, trouble: outcome.trouble }),
+            Some((at, finding)) => {
+                let Outcome { story, trouble, .. } = outcome;
+                Err(Problem::Found { finding, at, story, trouble })
+            }
         }
     }
 }
@@ -93,6 +99,8 @@ pub enum Problem {
         finding: Finding,
         /// When it showed.
         at: SimTime,
+        /// What led up to it.
+        story: Story,
         /// What went wrong on purpose in this run.
         trouble: Trouble,
     },
@@ -103,8 +111,9 @@ pub enum Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Found { finding, at, trouble } => {
-                write!(f, "{finding}\nat {at}, in a run with trouble of the kind: {trouble}")
+            Self::Found { finding, at, story, trouble } => {
+                write!(f, "{finding}\nat {at}, in a run with trouble of the kind: {trouble}\n")?;
+                write!(f, "what led up to it:\n{story}")
             }
             Self::Failed(failure) => failure.fmt(f),
         }
@@ -303,6 +312,7 @@ impl World {
         let checker = state.cluster.checker();
         Outcome {
             finding: state.finding,
+            story: state.cluster.story().clone(),
             trouble,
             counts: state.cluster.counts(),
             elections: checker.leaders().len(),

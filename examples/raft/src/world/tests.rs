@@ -83,6 +83,20 @@ fn a_problem_is_told_to_people() {
     let problem = (0..20).find_map(|seed| scenario.check(&Sim::new(seed)).err());
     expect![[r#"
         no stable leader: terms rose from 7 to 13 within a second
-        at 5.000000s, in a run with trouble of the kind: one-way"#]]
+        at 5.000000s, in a run with trouble of the kind: one-way
+        what led up to it:
+          4.612235s  n1 votes for n1 in term 11
+          4.614960s  n3 votes for n1 in term 11
+          4.615568s  n5 votes for n1 in term 11
+          4.619623s  n4 votes for n4 in term 11
+          4.619660s  n2 votes for n1 in term 11
+          4.622270s  n1 leads term 11
+          4.797586s  n4 votes for n4 in term 12
+          4.928447s  n2 votes for n2 in term 13
+          4.929748s  n5 votes for n2 in term 13
+          4.933735s  n1 votes for n2 in term 13
+          4.934590s  n3 votes for n2 in term 13
+          4.938187s  n2 leads term 13
+    "#]]
     .assert_eq(&format!("{:?}", problem.unwrap()));
 }
