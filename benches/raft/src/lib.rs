@@ -10,4 +10,5 @@ mod example {
     pub mod cluster;
     pub mod core;
     pub mod invariants;
+    pub mod story;
 }
