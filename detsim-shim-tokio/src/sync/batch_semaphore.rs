@@ -13,10 +13,8 @@ use crate::sync::queue::{Queue, Ticket};
 use detsim_executor::{
     Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, storable,
 };
-use std::future::Future;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
-use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use tokio::sync::{AcquireError, TryAcquireError};
 
@@ -265,17 +263,12 @@ pub(crate) struct Permit<'a> {
     count: u32,
 }
 
-impl<'a> Permit<'a> {
+impl Permit<'_> {
     /// The permits without the way back.
     #[inline]
-    pub(crate) fn into_parts(self) -> (&'a Semaphore, Key, u32) {
+    pub(crate) fn into_key(self) -> Key {
         let mut this = ManuallyDrop::new(self);
-        let key = std::mem::replace(&mut this.key, Key::NOBODY);
-        (this.semaphore, key, this.count)
-    }
-
-    pub(crate) fn semaphore(&self) -> &'a Semaphore {
-        self.semaphore
+        std::mem::replace(&mut this.key, Key::NOBODY)
     }
 }
 
@@ -358,6 +351,18 @@ impl<'a> Acquire<'a> {
         Some(Poll::Pending)
     }
 
+    /// Polls for the permits.
+    #[inline]
+    pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<Result<Permit<'a>, Closed>> {
+        match self.poll_key(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(closed)) => Poll::Ready(Err(closed)),
+            Poll::Ready(Ok(key)) => {
+                Poll::Ready(Ok(Permit { semaphore: self.semaphore, key, count: self.count }))
+            }
+        }
+    }
+
     #[inline(never)]
     fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
         let mut section = self.semaphore.state.enter();
@@ -412,18 +417,11 @@ impl<'a> Acquire<'a> {
 
 /// The semaphore was closed.
 #[derive(Debug)]
-struct Closed;
+pub(crate) struct Closed;
 
-impl<'a> Future for Acquire<'a> {
-    type Output = Result<Permit<'a>, AcquireError>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let polled = self.poll_key(cx);
-        let (semaphore, count) = (self.semaphore, self.count);
-        polled.map(|key| match key {
-            Ok(key) => Ok(Permit { semaphore, key, count }),
-            Err(Closed) => Err(errors::acquire()),
-        })
+impl From<Closed> for AcquireError {
+    fn from(_: Closed) -> Self {
+        errors::acquire()
     }
 }
 

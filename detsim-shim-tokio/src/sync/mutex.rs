@@ -5,13 +5,16 @@
 
 use crate::sync::batch_semaphore::Permit;
 use crate::sync::errors;
-use crate::sync::value::{self, Guarded, Held, OwnedPermit};
+use crate::sync::value::{self, Guarded, Held, Holding, OwnedPermit};
 use detsim_executor::ResourceKind;
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomPinned;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::sync::TryLockError;
 
 /// A lock that may be held while its task waits. First come, first served.
@@ -79,16 +82,8 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits for the lock. Cancel safe: a wait that is given up loses its place in the queue.
     #[track_caller]
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
-        let acquire = self.guarded.acquire(Location::caller());
-        async move {
-            let permit = acquire.await.expect("invariant: the semaphore of a mutex stays open");
-            self.locked(permit)
-        }
-    }
-
-    #[inline]
-    fn locked<'a>(&'a self, permit: Permit<'a>) -> MutexGuard<'a, T> {
-        MutexGuard { mutex: self, held: self.guarded.hold(permit) }
+        let holding = self.guarded.hold(Location::caller());
+        Lock { holding, mutex: self, _pinned: PhantomPinned }
     }
 
     /// As [`Self::lock`], with a guard that keeps the mutex alive.
@@ -104,8 +99,8 @@ impl<T: ?Sized> Mutex<T> {
     /// Where it is not.
     #[track_caller]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
-        let permit = self.guarded.try_acquire(Location::caller()).ok_or_else(errors::try_lock)?;
-        Ok(self.locked(permit))
+        let held = self.guarded.try_hold(Location::caller()).ok_or_else(errors::try_lock)?;
+        Ok(MutexGuard { mutex: self, held })
     }
 
     /// As [`Self::try_lock`], with a guard that keeps the mutex alive.
@@ -121,6 +116,29 @@ impl<T: ?Sized> Mutex<T> {
     /// The value, without locking: nobody else can be at it.
     pub fn get_mut(&mut self) -> &mut T {
         self.guarded.get_mut()
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A wait for the lock. As in tokio not `Unpin`.
+    struct Lock<'a, T: ?Sized> {
+        holding: Holding<'a, T>,
+        mutex: &'a Mutex<T>,
+        #[pin]
+        _pinned: PhantomPinned,
+    }
+}
+
+impl<'a, T: ?Sized> Future for Lock<'a, T> {
+    type Output = MutexGuard<'a, T>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        match this.holding.poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(held) => Poll::Ready(MutexGuard { mutex: this.mutex, held }),
+        }
     }
 }
 

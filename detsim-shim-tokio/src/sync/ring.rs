@@ -80,7 +80,9 @@ impl<T> Items<T> {
     /// A slot as its ring sees it.
     #[inline]
     pub(super) fn seen<'a>(&self, slot: &'a mut Slot<T>) -> Seen<'a> {
-        Seen { item: slot.item.as_mut_ptr().cast(), full: &mut slot.full, brand: self.brand }
+        // A cast, no call: this is compiled in the user's crate, which may not be optimised.
+        let item = &raw mut slot.item as *mut u8;
+        Seen { item, full: &mut slot.full, brand: self.brand }
     }
 }
 
@@ -105,8 +107,12 @@ impl<T> Slot<T> {
     /// Takes the item out.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {
-        // SAFETY: `full` says that the item is there, and from now on that it is not.
-        std::mem::take(&mut self.full).then(|| unsafe { self.item.assume_init_read() })
+        if !self.full {
+            return None;
+        }
+        self.full = false;
+        // SAFETY: `full` said that the item is there, and says now that it is not.
+        Some(unsafe { self.item.assume_init_read() })
     }
 }
 

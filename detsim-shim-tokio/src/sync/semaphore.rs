@@ -6,11 +6,14 @@
 use crate::sync::batch_semaphore as batch;
 use crate::sync::holders::Key;
 use detsim_executor::ResourceKind;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomPinned;
 use std::mem;
 use std::panic::Location;
+use std::pin::Pin;
 use std::ptr;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::sync::{AcquireError, TryAcquireError};
 
 /// Permits that are taken and given back. First come, first served, however many one asks for.
@@ -111,7 +114,7 @@ impl Semaphore {
         n: u32,
     ) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
         let acquire = self.inner.acquire(n, Location::caller());
-        async move { Ok(self.permit(acquire.await?)) }
+        Acquire { acquire, semaphore: self, permits: n, _pinned: PhantomPinned }
     }
 
     /// Takes a permit, if one is free.
@@ -129,7 +132,8 @@ impl Semaphore {
     /// Where fewer are, or the semaphore is closed.
     #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        Ok(self.permit(self.inner.try_acquire(n, Location::caller())?))
+        let key = self.inner.try_acquire(n, Location::caller())?.into_key();
+        Ok(SemaphorePermit { semaphore: self, key, permits: n })
     }
 
     /// As [`Self::acquire`], with a permit that keeps the semaphore alive.
@@ -154,9 +158,10 @@ impl Semaphore {
     ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
         let site = Location::caller();
         async move {
-            let permit = self.inner.acquire(n, site).await?;
-            let (_, key, permits) = permit.into_parts();
-            Ok(OwnedSemaphorePermit { semaphore: self, key, permits })
+            let mut acquire = self.inner.acquire(n, site);
+            let key = poll_fn(|cx| acquire.poll(cx)).await?.into_key();
+            drop(acquire);
+            Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
         }
     }
 
@@ -178,8 +183,8 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        let (_, key, permits) = self.inner.try_acquire(n, Location::caller())?.into_parts();
-        Ok(OwnedSemaphorePermit { semaphore: self, key, permits })
+        let key = self.inner.try_acquire(n, Location::caller())?.into_key();
+        Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
     }
 
     /// From now on nobody gets permits; whoever waits is told.
@@ -191,10 +196,33 @@ impl Semaphore {
     pub fn is_closed(&self) -> bool {
         self.inner.is_closed()
     }
+}
 
-    fn permit(&self, permit: batch::Permit<'_>) -> SemaphorePermit<'_> {
-        let (_, key, permits) = permit.into_parts();
-        SemaphorePermit { semaphore: self, key, permits }
+pin_project_lite::pin_project! {
+    /// A wait for permits. As in tokio not `Unpin`.
+    struct Acquire<'a> {
+        acquire: batch::Acquire<'a>,
+        semaphore: &'a Semaphore,
+        permits: u32,
+        #[pin]
+        _pinned: PhantomPinned,
+    }
+}
+
+impl<'a> Future for Acquire<'a> {
+    type Output = Result<SemaphorePermit<'a>, AcquireError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let (semaphore, permits) = (*this.semaphore, *this.permits);
+        match this.acquire.poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(closed)) => Poll::Ready(Err(closed.into())),
+            Poll::Ready(Ok(permit)) => {
+                Poll::Ready(Ok(SemaphorePermit { semaphore, key: permit.into_key(), permits }))
+            }
+        }
     }
 }
 

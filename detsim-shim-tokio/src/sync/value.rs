@@ -8,17 +8,19 @@
 //! before the next one's.
 #![expect(unsafe_code, reason = "a value is reached through a pointer by whoever holds the permit")]
 
-use crate::sync::batch_semaphore::{Acquire, Permit, Semaphore};
+use crate::sync::batch_semaphore::{Acquire, Closed, Permit, Semaphore};
 use crate::sync::holders::Key;
 use crate::sync::mutex::Mutex;
 use detsim_executor::ResourceKind;
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::future::poll_fn;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// A value and the one permit to touch it.
 pub(super) struct Guarded<T: ?Sized> {
@@ -53,20 +55,36 @@ impl<T: ?Sized> Guarded<T> {
 
     /// Waits for the permit.
     #[inline]
-    pub(super) fn acquire(&self, site: &'static Location<'static>) -> Acquire<'_> {
-        self.semaphore.acquire(1, site)
+    pub(super) fn hold(&self, site: &'static Location<'static>) -> Holding<'_, T> {
+        Holding { acquire: self.semaphore.acquire(1, site), guarded: self }
     }
 
     /// Takes the permit, if it is free.
-    pub(super) fn try_acquire(&self, site: &'static Location<'static>) -> Option<Permit<'_>> {
-        self.semaphore.try_acquire(1, site).ok()
+    pub(super) fn try_hold(&self, site: &'static Location<'static>) -> Option<Held<Permit<'_>, T>> {
+        Some(self.held(self.semaphore.try_acquire(1, site).ok()?))
     }
 
-    /// The value, for whoever has its permit.
+    /// The value, for a permit of this semaphore.
     #[inline]
-    pub(super) fn hold<'a>(&'a self, permit: Permit<'a>) -> Held<Permit<'a>, T> {
-        assert!(ptr::eq(permit.semaphore(), &self.semaphore), "the permit of another value");
+    fn held<'a>(&'a self, permit: Permit<'a>) -> Held<Permit<'a>, T> {
         Held { permit, value: pointer(&self.value), _invariant: PhantomData }
+    }
+}
+
+/// A wait for the permit of a value.
+pub(super) struct Holding<'a, T: ?Sized> {
+    acquire: Acquire<'a>,
+    guarded: &'a Guarded<T>,
+}
+
+impl<'a, T: ?Sized> Holding<'a, T> {
+    #[inline]
+    pub(super) fn poll(&mut self, cx: &Context<'_>) -> Poll<Held<Permit<'a>, T>> {
+        match self.acquire.poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(permit)) => Poll::Ready(self.guarded.held(permit)),
+            Poll::Ready(Err(Closed)) => unreachable!("the semaphore of a value is never closed"),
+        }
     }
 }
 
@@ -80,9 +98,10 @@ pub(super) async fn hold_owned<T: ?Sized>(
     owner: Arc<Mutex<T>>,
     site: &'static Location<'static>,
 ) -> Held<OwnedPermit<T>, T> {
-    let acquired = owner.guarded.acquire(site).await;
-    let permit = acquired.expect("invariant: the semaphore of a value is never closed");
-    let (_, key, _) = permit.into_parts();
+    let mut holding = owner.guarded.hold(site);
+    let Held { permit, .. } = poll_fn(|cx| holding.poll(cx)).await;
+    let key = permit.into_key();
+    drop(holding);
     OwnedPermit { owner, key }.hold()
 }
 
@@ -91,7 +110,8 @@ pub(super) fn try_hold_owned<T: ?Sized>(
     owner: Arc<Mutex<T>>,
     site: &'static Location<'static>,
 ) -> Option<Held<OwnedPermit<T>, T>> {
-    let (_, key, _) = owner.guarded.try_acquire(site)?.into_parts();
+    let Held { permit, .. } = owner.guarded.try_hold(site)?;
+    let key = permit.into_key();
     Some(OwnedPermit { owner, key }.hold())
 }
 

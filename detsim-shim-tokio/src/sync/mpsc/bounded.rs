@@ -3,12 +3,14 @@
 //! Owns: the names and the errors of tokio's bounded channel. Does not own: what it does
 //! ([`super::chan`]).
 
-use super::chan::{Closing, Refused, Sending};
-use super::ends::{self, Rx, Tx, WeakTx};
+use super::chan::{Closing, Receiving, Refused, Sending};
+use super::ends::{self, Recv, Rx, Send, Tx, WeakTx};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
+use crate::sync::ring::Slot;
 use crate::time::{Duration, timeout};
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomPinned;
 use std::panic::Location;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::error::{SendError, SendTimeoutError, TryRecvError, TrySendError};
@@ -76,7 +78,12 @@ impl<T> Sender<T> {
     /// The message again, where the receiver is gone or closed.
     #[track_caller]
     pub fn send(&self, value: T) -> impl Future<Output = Result<(), SendError<T>>> {
-        Sent { send: self.tx.send(value, Location::caller()) }
+        Send {
+            sending: Sending::new(&self.tx.chan, 1, Location::caller()),
+            items: &self.tx.items,
+            slot: Slot::full(value),
+            pinned: PhantomPinned,
+        }
     }
 
     /// Waits until the receiver is gone or closed.
@@ -236,23 +243,6 @@ fn try_error<M>(refused: Refused, message: M) -> TrySendError<M> {
     }
 }
 
-pin_project_lite::pin_project! {
-    /// A message on its way, with tokio's error.
-    struct Sent<'a, T> {
-        #[pin]
-        send: ends::Send<'a, T>,
-    }
-}
-
-impl<T> Future for Sent<'_, T> {
-    type Output = Result<(), SendError<T>>;
-
-    #[inline]
-    fn poll(self: std::pin::Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        self.project().send.poll(cx).map(|sent| sent.map_err(SendError))
-    }
-}
-
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Self {
         Self { tx: self.tx.clone() }
@@ -298,7 +288,11 @@ impl<T> Receiver<T> {
     /// Waits for a message; `None` once no more can come. Cancel safe: no message is lost.
     #[track_caller]
     pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
-        self.rx.recv(Location::caller())
+        Recv {
+            receiving: Receiving::new(&self.rx.chan, Location::caller()),
+            items: &self.rx.items,
+            pinned: PhantomPinned,
+        }
     }
 
     /// Waits for a message and appends what is there to `buffer`, at most `limit`. How many; 0 once

@@ -263,7 +263,7 @@ impl Chan {
 
     /// Polls for a message in the slot; false where none will come any more. Where it is pending
     /// the receiver is queued until it is woken or [`Self::unlisten`] is called.
-    #[inline(never)]
+    #[inline]
     pub(super) fn poll_recv(
         &self,
         cx: &Context<'_>,
@@ -487,7 +487,7 @@ impl<'a> Receiving<'a> {
     }
 
     /// As [`Chan::poll_recv`].
-    #[inline]
+    #[inline(never)]
     pub(super) fn poll(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
         self.chan.poll_recv(cx, slot, &mut self.wait)
     }

@@ -12,6 +12,7 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use tokio::sync::mpsc::error::SendError;
 
 /// A channel of `capacity` places.
 #[track_caller]
@@ -23,8 +24,8 @@ pub(super) fn channel<T>(capacity: usize) -> (Tx<T>, Rx<T>) {
 
 /// A sender.
 pub(super) struct Tx<T> {
-    chan: Arc<Chan>,
-    items: Items<T>,
+    pub(super) chan: Arc<Chan>,
+    pub(super) items: Items<T>,
 }
 
 /// A sender that does not keep the channel open.
@@ -35,21 +36,14 @@ pub(super) struct WeakTx<T> {
 
 /// The receiver.
 pub(super) struct Rx<T> {
-    chan: Arc<Chan>,
-    items: Items<T>,
+    pub(super) chan: Arc<Chan>,
+    pub(super) items: Items<T>,
 }
 
 impl<T> Tx<T> {
     #[inline]
     pub(super) fn chan(&self) -> &Chan {
         &self.chan
-    }
-
-    #[inline]
-    pub(super) fn send(&self, message: T, site: &'static Location<'static>) -> Send<'_, T> {
-        let sending = Sending::new(&self.chan, 1, site);
-        let slot = Slot::full(message);
-        Send { sending, items: &self.items, slot, _pinned: PhantomPinned }
     }
 
     /// Sends at once, or gives the message back.
@@ -126,12 +120,6 @@ impl<T> Rx<T> {
         &self.chan
     }
 
-    #[inline]
-    pub(super) fn recv(&mut self, site: &'static Location<'static>) -> Recv<'_, T> {
-        let receiving = Receiving::new(&self.chan, site);
-        Recv { receiving, items: &self.items, _pinned: PhantomPinned }
-    }
-
     pub(super) fn try_recv(&mut self, site: &'static Location<'static>) -> Result<T, Refused> {
         let mut slot = Slot::empty();
         self.chan.try_recv(&mut self.items.seen(&mut slot), site)?;
@@ -177,7 +165,9 @@ impl<T> Rx<T> {
         if limit == 0 {
             return 0;
         }
-        let Some(first) = self.recv(site).await else { return 0 };
+        let receiving = Receiving::new(&self.chan, site);
+        let recv = Recv { receiving, items: &self.items, pinned: PhantomPinned };
+        let Some(first) = recv.await else { return 0 };
         buffer.push(first);
         1 + self.take_more(buffer, limit - 1, site)
     }
@@ -224,35 +214,38 @@ impl<T> Drop for Rest<'_, T> {
 }
 
 pin_project_lite::pin_project! {
-    /// A message on its way. As in tokio not `Unpin`.
+    /// A message on its way. As in tokio not `Unpin`. Built in place by who sends: where the user's
+    /// crate is not optimised, each function on the way costs a copy.
     pub(super) struct Send<'a, T> {
-        sending: Sending<'a>,
-        items: &'a Items<T>,
-        slot: Slot<T>,
+        pub(super) sending: Sending<'a>,
+        pub(super) items: &'a Items<T>,
+        pub(super) slot: Slot<T>,
         #[pin]
-        _pinned: PhantomPinned,
+        pub(super) pinned: PhantomPinned,
     }
 }
 
 impl<T> Future for Send<'_, T> {
-    /// The message again, where the channel is closed.
-    type Output = Result<(), T>;
+    type Output = Result<(), SendError<T>>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let sent = this.sending.poll_send(cx, &mut this.items.seen(this.slot));
-        sent.map(|sent| if sent { Ok(()) } else { Err(unsent(this.slot)) })
+        match this.sending.poll_send(cx, &mut this.items.seen(this.slot)) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(true) => Poll::Ready(Ok(())),
+            Poll::Ready(false) => Poll::Ready(Err(SendError(unsent(this.slot)))),
+        }
     }
 }
 
 pin_project_lite::pin_project! {
-    /// A wait for a message. As in tokio not `Unpin`.
+    /// A wait for a message. As in tokio not `Unpin`. Built in place, as [`Send`].
     pub(super) struct Recv<'a, T> {
-        receiving: Receiving<'a>,
-        items: &'a Items<T>,
+        pub(super) receiving: Receiving<'a>,
+        pub(super) items: &'a Items<T>,
         #[pin]
-        _pinned: PhantomPinned,
+        pub(super) pinned: PhantomPinned,
     }
 }
 

@@ -4,10 +4,11 @@
 //! ([`super::chan`]).
 
 use super::bounded::try_recv_error;
-use super::chan::{Closing, UNBOUNDED};
-use super::ends::{self, Rx, Tx, WeakTx};
+use super::chan::{Closing, Receiving, UNBOUNDED};
+use super::ends::{self, Recv, Rx, Tx, WeakTx};
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomPinned;
 use std::panic::Location;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::error::{SendError, TryRecvError};
@@ -135,7 +136,11 @@ impl<T> UnboundedReceiver<T> {
     /// Waits for a message; `None` once no more can come. Cancel safe: no message is lost.
     #[track_caller]
     pub fn recv(&mut self) -> impl Future<Output = Option<T>> {
-        self.rx.recv(Location::caller())
+        Recv {
+            receiving: Receiving::new(&self.rx.chan, Location::caller()),
+            items: &self.rx.items,
+            pinned: PhantomPinned,
+        }
     }
 
     /// Waits for a message and appends what is there to `buffer`, at most `limit`. How many; 0 once
