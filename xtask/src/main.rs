@@ -17,6 +17,7 @@ mod steps;
 mod tally;
 mod test;
 mod tidy;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,7 @@ enum Command {
     Sim(sim::Sim),
     Test(test::Test),
     Tidy(tidy::Tidy),
+    Trace(trace::Trace),
 }
 
 impl Command {
@@ -50,6 +52,7 @@ impl Command {
             Self::Sim(command) => command.run(),
             Self::Test(command) => command.run(),
             Self::Tidy(command) => command.run(),
+            Self::Trace(command) => command.run(),
         }
     }
 }

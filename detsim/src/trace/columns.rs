@@ -78,6 +78,8 @@ pub(super) fn rows(tables: &Tables, moment: &Moment, width: usize) -> Vec<String
     let first = texts.next().unwrap_or_default();
     let step = moment.step;
     let first = format!("{time:>TIME$} {step:>STEP$}  {node:<NODE$} {task:<TASK$} {first}");
+    // Years of time and billions of steps move the columns.
+    let first = cut(&first, width).into_owned();
     std::iter::once(first).chain(texts.map(|text| format!("{:BEFORE$}{text}", ""))).collect()
 }
 

@@ -119,13 +119,16 @@ fn chosen(trace: &Trace) -> impl Iterator<Item = (&Moment, &Chosen)> {
     })
 }
 
-/// Decisions of one mark in a row. Only what is kept is always shown in full.
+/// The most kept decisions in a row that are shown: more are no minimised run.
+const KEPT_MAX: usize = 40;
+
+/// Decisions of one mark in a row; what is kept is shown in full, if a person would read it.
 fn push_decisions(run: &[(Mark, &Trace, &Moment)], options: &DiffOptions, out: &mut String) {
     let paint = Paint(options.color);
     let Some(&(mark, ..)) = run.first() else { return };
     let shown = match mark {
         Mark::Dropped | Mark::Added => options.decisions,
-        Mark::Kept | Mark::Changed => run.len(),
+        Mark::Kept | Mark::Changed => KEPT_MAX.max(options.decisions),
     };
     for (_, trace, moment) in run.iter().take(shown) {
         let (time, step) = (moment.at.to_string(), moment.step);

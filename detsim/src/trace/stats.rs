@@ -8,12 +8,12 @@ use std::fmt::Write;
 
 use detsim_executor::SimTime;
 use detsim_executor::event::{
-    DropReason, Event, Moment, NetEvent, NodeChange, NodeId, ObjectId, TaskNumber, TextId,
+    DropReason, Event, NetEvent, NodeChange, NodeId, ObjectId, TaskNumber, TextId,
 };
 use detsim_executor::{OpKind, Trace};
 
 use super::Recorded;
-use super::columns::{WIDTH, clean, cut, cut_start, push_line, rows, task_name, title};
+use super::columns::{WIDTH, clean, cut, cut_start, push_line, task_name, title};
 
 /// What of the counts to show.
 #[derive(Clone, Debug)]
@@ -224,9 +224,8 @@ impl Counts {
         }
         for (passed_ns, place) in &self.jumps {
             let passed = SimTime::from_nanos(*passed_ns).to_string();
-            let moment: &Moment = &trace.moments[*place];
-            let row = rows(&trace.tables, moment, WIDTH - 14).swap_remove(0);
-            push_line(out, format_args!("{:>13} {row}", format!("+{passed}")));
+            let what = trace.line(&trace.moments[*place]).to_string();
+            push_line(out, format_args!("{:>13} {what}", format!("+{passed}")));
         }
     }
 

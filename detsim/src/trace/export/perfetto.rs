@@ -118,7 +118,7 @@ fn wait_slice(recorded: &Recorded, wait: &Span<TaskNumber>) -> String {
     let (start, end) = (moments[wait.start], moments[wait.end]);
     let thread = thread_of(tables, &start.event);
     // The poll in which the wait began is over first.
-    let begin = SimTime::from_nanos((start.at.as_nanos() + POLL_NS).min(end.at.as_nanos()));
+    let begin = SimTime::from_nanos(start.at.as_nanos().saturating_add(POLL_NS)).min(end.at);
     slice(&tables.predicate(&start.event).to_string(), "wait", thread, begin, end.at)
 }
 

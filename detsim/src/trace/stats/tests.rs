@@ -4,6 +4,7 @@ use expect_test::expect;
 
 use super::super::sample::{header, long, story};
 use super::*;
+use detsim_executor::event::Moment;
 
 #[test]
 fn the_counts_of_the_story() {
@@ -23,9 +24,9 @@ fn the_counts_of_the_story() {
                  1 #################### …/pool.rs:12 at src/deeply/nested/module/with/a/long/path/pool.rs:88
 
         largest jumps of virtual time, and what they end with
-           +0.250000s    0.251700s        3                             heal a -> b
-           +0.001200s    0.001200s        1  a        fetcher 0         runs
-           +0.000500s    0.001700s        3  b                          a -> b message 0 arrives
+           +0.250000s      0.251700s        3  heal a -> b
+           +0.001200s      0.001200s        1  task 0 "fetcher" runs
+           +0.000500s      0.001700s        3  a -> b message 0 arrives
 
         messages by link
           link                          sent  arrived    lost     cut   twice    held       mean   longest
