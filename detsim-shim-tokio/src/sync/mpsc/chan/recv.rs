@@ -1,0 +1,163 @@
+//! Waiting for a message.
+//!
+//! Owns: the receiver's wait, queued in the channel's state until somebody sends or it is given up.
+//! Does not own: messages and places ([`super`]).
+
+use super::{Chan, State, give_back};
+use crate::sync::batch_semaphore::operate;
+use crate::sync::ring::Seen;
+use detsim_executor::{Block, In, OpKind, Role, storable};
+use std::panic::Location;
+use std::task::{Context, Poll, Waker};
+
+/// What a wait of the receiver remembers.
+#[derive(Debug)]
+pub(crate) struct Wait {
+    site: &'static Location<'static>,
+    asked: bool,
+    /// It was pending when it was polled last, and may be queued.
+    pending: bool,
+}
+
+impl Wait {
+    #[inline]
+    pub(crate) fn new(site: &'static Location<'static>) -> Self {
+        Self { site, asked: false, pending: false }
+    }
+}
+
+/// A wait for a message, given up when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Receiving<'a> {
+    chan: &'a Chan,
+    wait: Wait,
+}
+
+impl<'a> Receiving<'a> {
+    #[inline]
+    pub(crate) fn new(chan: &'a Chan, site: &'static Location<'static>) -> Self {
+        Self { chan, wait: Wait::new(site) }
+    }
+
+    /// As [`Chan::poll_recv`].
+    #[inline(never)]
+    pub(crate) fn poll(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
+        self.chan.poll_recv(cx, slot, &mut self.wait)
+    }
+}
+
+impl Drop for Receiving<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.wait.pending {
+            self.chan.unlisten();
+        }
+    }
+}
+
+impl Chan {
+    /// Polls for a message in the slot; false where none will come any more. Where it is pending
+    /// the receiver is queued until it is woken or [`Self::unlisten`] is called.
+    #[inline]
+    pub(crate) fn poll_recv(
+        &self,
+        cx: &Context<'_>,
+        slot: &mut Seen<'_>,
+        wait: &mut Wait,
+    ) -> Poll<bool> {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        // The short way: a run's own task, and a message is there.
+        if let Some(kernel) = kernel {
+            if kernel.stops_before(&mut state.object, OpKind::Recv, &mut wait.asked, cx.waker()) {
+                return Poll::Pending;
+            }
+            if state.get(Some(kernel), slot, wait.site) {
+                give_back(&mut section, 1);
+                unlisten(&mut section);
+                wait.pending = false;
+                return Poll::Ready(true);
+            }
+        }
+        drop(section);
+        let polled = self.poll_recv_slowly(cx, slot, wait.site);
+        wait.pending = polled.is_pending();
+        polled
+    }
+
+    #[inline(never)]
+    fn poll_recv_slowly(
+        &self,
+        cx: &Context<'_>,
+        slot: &mut Seen<'_>,
+        site: &'static Location<'static>,
+    ) -> Poll<bool> {
+        let mut foreign = None;
+        loop {
+            let mut section = self.state.enter();
+            let (state, mut kernel) = section.both();
+            if state.get(kernel.as_deref_mut(), slot, site) {
+                give_back(&mut section, 1);
+                unlisten(&mut section);
+                return Poll::Ready(true);
+            }
+            if state.is_over() {
+                operate(kernel, &mut state.object, OpKind::Read);
+                unlisten(&mut section);
+                return Poll::Ready(false);
+            }
+            if listen(&mut section, cx, &mut foreign, site) {
+                return Poll::Pending;
+            }
+            drop(section);
+            foreign = Some(cx.waker().clone());
+        }
+    }
+
+    /// The receiver waits no more.
+    fn unlisten(&self) {
+        unlisten(&mut self.state.enter());
+    }
+}
+
+/// Queues the receiver. False: a foreign waker is to be cloned first.
+#[inline(never)]
+fn listen(
+    section: &mut In<'_, State>,
+    cx: &Context<'_>,
+    foreign: &mut Option<Waker>,
+    site: &'static Location<'static>,
+) -> bool {
+    let Some(waker) = storable(cx, foreign) else { return false };
+    let (state, mut kernel) = section.both();
+    let old = match &mut state.receiver {
+        Some(waiter) => Some(Block::renew(kernel, waiter, waker)),
+        None => {
+            operate(kernel.as_deref_mut(), &mut state.object, OpKind::Read);
+            let sender = state.last_sent.party(Role::LastSent);
+            let (object, parties) = (&mut state.object, sender.as_slice());
+            let waiter = Block::wait(kernel, object, OpKind::Recv, site, parties, waker);
+            state.receiver = Some(waiter);
+            None
+        }
+    };
+    section.dispose(old);
+    true
+}
+
+/// The receiver waits no more.
+#[inline]
+pub(super) fn unlisten(section: &mut In<'_, State>) {
+    if section.receiver.is_some() {
+        unlisten_waiting(section);
+    }
+}
+
+#[cold]
+fn unlisten_waiting(section: &mut In<'_, State>) {
+    let (state, kernel) = section.both();
+    if let Some(waiter) = state.receiver.take() {
+        let waker = Block::cancel(kernel, &mut state.object, waiter);
+        section.dispose(Some(waker));
+    }
+}

@@ -1,0 +1,235 @@
+//! Waiting for places to send in, and for the end of the channel.
+//!
+//! Owns: the senders' waits, queued in the channel's state until they are granted or given up. Does not
+//! own: messages and places ([`super`]).
+
+use super::{Chan, State, give_back, wake_receiver};
+use crate::sync::batch_semaphore::operate;
+use crate::sync::queue::Ticket;
+use crate::sync::ring::Seen;
+use detsim_executor::{Block, In, OpKind, Role, storable};
+use std::panic::Location;
+use std::task::{Context, Poll, Waker};
+
+/// A wait for places to send in.
+#[derive(Debug)]
+pub(crate) struct Sending<'a> {
+    chan: &'a Chan,
+    places: usize,
+    asked: bool,
+    ticket: Option<Ticket>,
+    site: &'static Location<'static>,
+}
+
+impl<'a> Sending<'a> {
+    #[inline]
+    pub(crate) fn new(chan: &'a Chan, places: usize, site: &'static Location<'static>) -> Self {
+        Self { chan, places, asked: false, ticket: None, site }
+    }
+
+    /// Waits for a place and sends the message in the slot. False: the channel is closed, and the
+    /// message stays in the slot.
+    #[inline(never)]
+    pub(crate) fn poll_send(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
+        let mut section = self.chan.state.enter();
+        let (state, kernel) = section.both();
+        // The short way: a run's own task, and a place is free.
+        if let Some(kernel) = kernel {
+            if kernel.stops_before(&mut state.object, OpKind::Send, &mut self.asked, cx.waker()) {
+                return Poll::Pending;
+            }
+            if state.free > 0 && !state.closed && self.ticket.is_none() {
+                state.free -= 1;
+                state.put(Some(kernel), slot, self.site);
+                wake_receiver(&mut section);
+                return Poll::Ready(true);
+            }
+        }
+        drop(section);
+        self.poll_slowly(cx, OpKind::Send, Some(slot))
+    }
+
+    /// Waits for the places, and has them promised. False: the channel is closed.
+    pub(crate) fn poll_reserve(&mut self, cx: &Context<'_>) -> Poll<bool> {
+        let mut section = self.chan.state.enter();
+        let (state, kernel) = section.both();
+        if kernel.is_some_and(|kernel| {
+            kernel.stops_before(&mut state.object, OpKind::Acquire, &mut self.asked, cx.waker())
+        }) {
+            return Poll::Pending;
+        }
+        drop(section);
+        self.poll_slowly(cx, OpKind::Acquire, None)
+    }
+
+    #[inline(never)]
+    fn poll_slowly(
+        &mut self,
+        cx: &Context<'_>,
+        operation: OpKind,
+        mut slot: Option<&mut Seen<'_>>,
+    ) -> Poll<bool> {
+        let mut foreign = None;
+        loop {
+            let mut section = self.chan.state.enter();
+            let (state, kernel) = section.both();
+            if state.closed || state.capacity < self.places {
+                operate(kernel, &mut state.object, OpKind::Read);
+                return Poll::Ready(false);
+            }
+            if self.has_places(&mut section) {
+                self.finish(&mut section, slot.as_deref_mut());
+                return Poll::Ready(true);
+            }
+            if self.queue(&mut section, cx, operation, &mut foreign) {
+                return Poll::Pending;
+            }
+            drop(section);
+            foreign = Some(cx.waker().clone());
+        }
+    }
+
+    /// Whether the places are this one's now.
+    #[inline]
+    fn has_places(&mut self, section: &mut In<'_, State>) -> bool {
+        if self.ticket.is_some() {
+            return self.take_granted(section);
+        }
+        let left = section.free.checked_sub(self.places);
+        if let Some(left) = left {
+            section.free = left;
+        }
+        left.is_some()
+    }
+
+    #[inline(never)]
+    fn take_granted(&mut self, section: &mut In<'_, State>) -> bool {
+        let granted = self.ticket.take_if(|ticket| section.queue.is_granted(ticket));
+        let Some(ticket) = granted else { return false };
+        let (state, kernel) = section.both();
+        let (waker, _) = state.queue.leave(ticket).end(kernel, &mut state.object);
+        section.dispose(Some(waker));
+        true
+    }
+
+    #[inline]
+    fn finish(&self, section: &mut In<'_, State>, slot: Option<&mut Seen<'_>>) {
+        let (state, kernel) = section.both();
+        match slot {
+            Some(slot) => state.put(kernel, slot, self.site),
+            None => {
+                operate(kernel, &mut state.object, OpKind::Acquire);
+                return;
+            }
+        }
+        wake_receiver(section);
+    }
+
+    /// Queues the sender. False: a foreign waker is to be cloned first.
+    #[inline(never)]
+    fn queue(
+        &mut self,
+        section: &mut In<'_, State>,
+        cx: &Context<'_>,
+        operation: OpKind,
+        foreign: &mut Option<Waker>,
+    ) -> bool {
+        let Some(waker) = storable(cx, foreign) else { return false };
+        let (state, mut kernel) = section.both();
+        if let Some(ticket) = &self.ticket {
+            let old = state.queue.renew(kernel, ticket, waker);
+            section.dispose(old);
+            return true;
+        }
+        operate(kernel.as_deref_mut(), &mut state.object, OpKind::Read);
+        let receiver = state.last_received.party(Role::LastReceived);
+        let (object, parties) = (&mut state.object, receiver.as_slice());
+        let waiter = Block::wait(kernel, object, operation, self.site, parties, waker);
+        // What is free is not enough: it is the beginning of what this one waits for.
+        let missing = self.places - std::mem::take(&mut state.free);
+        self.ticket = Some(state.queue.push(waiter, missing));
+        true
+    }
+
+    /// Gives up a wait: what was promised goes on to the next.
+    #[cold]
+    fn cancel(&mut self, ticket: Ticket) {
+        let mut section = self.chan.state.enter();
+        let (state, kernel) = section.both();
+        let (waker, missing) = state.queue.leave(ticket).end(kernel, &mut state.object);
+        section.dispose(Some(waker));
+        give_back(&mut section, self.places - missing);
+        if section.is_over() {
+            wake_receiver(&mut section);
+        }
+    }
+}
+
+impl Drop for Sending<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(ticket) = self.ticket.take() {
+            self.cancel(ticket);
+        }
+    }
+}
+
+/// A wait for the channel to close.
+#[derive(Debug)]
+pub(crate) struct Closing<'a> {
+    chan: &'a Chan,
+    asked: bool,
+    ticket: Option<Ticket>,
+    site: &'static Location<'static>,
+}
+
+impl<'a> Closing<'a> {
+    pub(crate) fn new(chan: &'a Chan, site: &'static Location<'static>) -> Self {
+        Self { chan, asked: false, ticket: None, site }
+    }
+
+    pub(crate) fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
+        let mut foreign = None;
+        loop {
+            let mut section = self.chan.state.enter();
+            let (state, mut kernel) = section.both();
+            if let Some(kernel) = kernel.as_deref_mut()
+                && kernel.stops_before(&mut state.object, OpKind::Read, &mut self.asked, cx.waker())
+            {
+                return Poll::Pending;
+            }
+            if state.closed {
+                operate(kernel, &mut state.object, OpKind::Read);
+                return Poll::Ready(());
+            }
+            let Some(waker) = storable(cx, &mut foreign) else {
+                drop(section);
+                foreign = Some(cx.waker().clone());
+                continue;
+            };
+            let old = match &self.ticket {
+                Some(ticket) => state.closing.renew(kernel, ticket, waker),
+                None => {
+                    let receiver = state.last_received.party(Role::LastReceived);
+                    let (object, parties) = (&mut state.object, receiver.as_slice());
+                    let (kind, site) = (OpKind::Close, self.site);
+                    let waiter = Block::wait(kernel, object, kind, site, parties, waker);
+                    self.ticket = Some(state.closing.push(waiter, ()));
+                    None
+                }
+            };
+            section.dispose(old);
+            return Poll::Pending;
+        }
+    }
+}
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        let Some(ticket) = self.ticket.take() else { return };
+        let mut section = self.chan.state.enter();
+        let (state, kernel) = section.both();
+        let (waker, ()) = state.closing.leave(ticket).end(kernel, &mut state.object);
+        section.dispose(Some(waker));
+    }
+}
