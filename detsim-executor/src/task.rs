@@ -87,24 +87,33 @@ impl Cold {
     }
 }
 
-/// The how manieth task or object an actor makes at one place.
+/// The how manieth task or object an actor makes at one place. One word for the many that make
+/// nothing.
 #[derive(Debug, Default)]
-pub(crate) struct Ordinals(Vec<(u64, u32)>);
+pub(crate) struct Ordinals(Option<Box<Made>>);
+
+#[derive(Debug, Default)]
+struct Made {
+    by_place: Vec<(u64, u32)>,
+}
 
 impl Ordinals {
     /// The next ordinal of `key`. Linear: an actor makes things at a handful of places.
     #[inline]
     pub(crate) fn next(&mut self, key: u64) -> u32 {
-        if let Some((_, count)) = self.0.iter_mut().rev().find(|(known, _)| *known == key) {
+        let Made { by_place } = &mut **self.0.get_or_insert_default();
+        if let Some((_, count)) = by_place.iter_mut().rev().find(|(known, _)| *known == key) {
             *count += 1;
             return *count - 1;
         }
-        self.0.push((key, 1));
+        by_place.push((key, 1));
         0
     }
 
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        if let Some(made) = &mut self.0 {
+            made.by_place.clear();
+        }
     }
 }
 

@@ -10,14 +10,16 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ptr::NonNull;
 
-const CLASS_BYTES: usize = 64;
-const CLASSES: usize = 32;
-const ALIGN: usize = 64;
+/// Classes are as far apart as the chunks of common allocators, and as much smaller than a multiple
+/// of it as such a chunk has of its own: a block of a class wastes nothing.
+const CLASS_BYTES: usize = 16;
+const CHUNK_OWN_BYTES: usize = 8;
+const CLASSES: usize = 128;
+const ALIGN: usize = 16;
 /// Blocks of one class that a pool keeps.
 pub(super) const KEPT_MAX: usize = 1 << 16;
 
 /// The pool of one simulation at a time.
-#[derive(Default)]
 pub(crate) struct Memory {
     free: [Vec<NonNull<u8>>; CLASSES],
 }
@@ -25,13 +27,14 @@ pub(crate) struct Memory {
 /// The class of a layout, where it has one.
 #[inline]
 fn class(layout: Layout) -> Option<usize> {
-    let class = layout.size().div_ceil(CLASS_BYTES);
-    (class < CLASSES && layout.align() <= ALIGN && class > 0).then_some(class)
+    let class = layout.size().checked_add(CHUNK_OWN_BYTES)?.div_ceil(CLASS_BYTES);
+    (class < CLASSES && layout.align() <= ALIGN).then_some(class)
 }
 
 #[inline]
 fn layout_of(class: usize) -> Layout {
-    Layout::from_size_align(class * CLASS_BYTES, ALIGN).expect("invariant: classes are small")
+    let bytes = class * CLASS_BYTES - CHUNK_OWN_BYTES;
+    Layout::from_size_align(bytes, ALIGN).expect("invariant: classes are small")
 }
 
 impl Memory {
@@ -71,6 +74,12 @@ fn fresh(layout: Layout) -> NonNull<u8> {
     NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
+impl Default for Memory {
+    fn default() -> Self {
+        Self { free: [const { Vec::new() }; CLASSES] }
+    }
+}
+
 impl Drop for Memory {
     fn drop(&mut self) {
         for (class, blocks) in self.free.iter_mut().enumerate() {
@@ -95,7 +104,7 @@ mod tests {
     #[test]
     fn blocks_are_reused_by_class_and_the_rest_goes_back() {
         let mut pool = Memory::default();
-        for (size, align) in [(1, 1), (64, 8), (65, 64), (1_983, 16), (1_985, 16), (100, 128)] {
+        for (size, align) in [(1, 1), (64, 8), (65, 16), (2_024, 16), (2_025, 16), (65, 32)] {
             let layout = Layout::from_size_align(size, align).unwrap();
             let first = Memory::take(Some(&mut pool), layout);
             assert_eq!(first.as_ptr().align_offset(align), 0);
