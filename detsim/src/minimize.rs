@@ -67,26 +67,35 @@ const OTHER_SEEDS: u64 = 64;
 const OTHERS_MAX: usize = 3;
 const OTHER_REPLAYS_MAX: u32 = 200;
 
+/// What is known of the failure beside the run that is minimised.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// What an interrupted minimisation had come to.
+    pub(crate) resumed: Option<Tape>,
+    /// Other runs of the test that failed in the same way.
+    pub(crate) others: Vec<Tape>,
+}
+
 /// Minimises the run of `tape`. `save` gets what is best so far, so that a minimisation that was
-/// interrupted can go on from there: `resumed` are such choices.
+/// interrupted can go on from there.
 ///
 /// # Errors
 /// Where the run does not fail in the same way any more, or nothing can be run.
 pub(crate) fn minimize(
     engine: &mut dyn Engine,
     tape: &Tape,
-    resumed: Option<&Tape>,
+    known: &Known,
     budget: Budget,
     save: &mut dyn FnMut(&Tape),
     draws: bool,
 ) -> Result<Minimized, String> {
     let mut hunt =
         Hunt { engine, tape, clock: Stopwatch::start(), budget, save, draws, lost: None, best: 0 };
-    let (mut seed, start) = hunt.start(resumed)?;
+    let (mut seed, start) = hunt.start(known.resumed.as_ref())?;
     let mut shrunk = hunt.shrink(seed, start, budget.replays_max.saturating_sub(1));
     shrunk.replays += 1;
     if shrunk.kept.len() > FEW && !shrunk.cut_short {
-        hunt.restart(&mut seed, &mut shrunk);
+        hunt.restart(&mut seed, &mut shrunk, &known.others);
     }
     if draws {
         console::draw("\r\x1b[K");
@@ -132,27 +141,41 @@ impl Hunt<'_> {
         shrink(set, &mut Search { hunt: self, seed }, replays_max)
     }
 
-    /// Looks whether another seed fails in the same way for fewer reasons.
-    fn restart(&mut self, seed: &mut u64, shrunk: &mut Shrunk<Decision>) {
-        let others = (1..=OTHER_SEEDS).map(|n| self.tape.seed.wrapping_add(n));
-        let jobs = others.map(|seed| Job { seed, set: None, keeps: Keeps::Choices }).collect();
-        let like = Like::All(self.tape.signature.clone());
-        let Some(found) = self.batch(jobs, like) else { return };
-        shrunk.replays += OTHER_SEEDS as u32;
-        let mut starts: Vec<(usize, u64, Vec<Decision>)> = Vec::new();
-        for (place, outcome) in found {
-            let taken = self.taken(&outcome, &[]);
-            starts.push((taken.len(), self.tape.seed.wrapping_add(place as u64 + 1), taken));
+    /// Looks whether another seed fails in the same way for fewer reasons: one that is known, or
+    /// one of those that come next.
+    fn restart(&mut self, seed: &mut u64, shrunk: &mut Shrunk<Decision>, others: &[Tape]) {
+        let known = |tape: &Tape| (tape.seed, decisions(&tape.choices, &tape.domains));
+        let mut starts: Vec<(u64, Vec<Decision>)> = others.iter().map(known).collect();
+        if starts.is_empty() {
+            shrunk.replays += OTHER_SEEDS as u32;
+            starts = self.next_seeds();
         }
-        starts.sort_by_key(|(count, seed, _)| (*count, *seed));
-        for (_, other_seed, set) in starts.into_iter().take(OTHERS_MAX) {
+        starts.sort_by_key(|(seed, set)| (set.len(), *seed));
+        for (other_seed, set) in starts.into_iter().take(OTHERS_MAX) {
             let left = self.budget.replays_max.saturating_sub(shrunk.replays);
+            let choices: Vec<Choice> = set.iter().map(|decision| decision.choice).collect();
+            let Ok(outcome) = self.run(other_seed, &choices, Keeps::Choices) else { return };
+            if !self.fails_the_same(&outcome) {
+                continue;
+            }
             let other = self.shrink(other_seed, set, left.min(OTHER_REPLAYS_MAX));
             shrunk.replays += other.replays;
             if other.kept.len() < shrunk.kept.len() {
                 (*seed, shrunk.kept) = (other_seed, other.kept);
             }
         }
+    }
+
+    /// Those of the next seeds that fail in the same way.
+    fn next_seeds(&mut self) -> Vec<(u64, Vec<Decision>)> {
+        let seed = |n: u64| self.tape.seed.wrapping_add(n + 1);
+        let job = |n| Job { seed: seed(n), set: None, keeps: Keeps::Choices };
+        let jobs = (0..OTHER_SEEDS).map(job).collect();
+        let found = self.batch(jobs, Like::All(self.tape.signature.clone())).unwrap_or_default();
+        let start = |(place, outcome): &(usize, RunOutcome)| {
+            (self.tape.seed.wrapping_add(*place as u64 + 1), self.taken(outcome, &[]))
+        };
+        found.iter().map(start).collect()
     }
 
     /// The last run, recorded in full, and a neighbour of it that passes.

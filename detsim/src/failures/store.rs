@@ -45,6 +45,16 @@ impl Place {
         }
     }
 
+    /// The tapes of the same test that other seeds left, by their paths.
+    pub(crate) fn others(&self) -> Vec<PathBuf> {
+        let test = self.0.parent().and_then(|test| fs::read_dir(test).ok());
+        let places = test.into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> =
+            places.filter(|place| *place != self.0).map(|place| place.join(CHOICES)).collect();
+        files.sort();
+        files
+    }
+
     /// Makes the directory.
     pub(crate) fn create(&self) -> io::Result<()> {
         fs::create_dir_all(&self.0)
@@ -101,6 +111,10 @@ mod tests {
         place.write(REPORT, "why").unwrap();
         let report = failures.join("raft.split_brain/7/report.txt");
         assert_eq!(fs::read_to_string(&report).unwrap(), "why");
+        assert!(place.others().is_empty());
+        let other = Place::new(&failures, "raft::split_brain", 8);
+        other.create().unwrap();
+        assert_eq!(place.others(), [other.file(CHOICES)]);
         let shown = |here: PathBuf| shown(&report, Some(&binary), &here).to_owned();
         let short = Path::new("target/detsim/failures/raft.split_brain/7/report.txt");
         assert_eq!(shown(root.join("package")), short);

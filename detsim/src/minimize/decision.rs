@@ -64,6 +64,18 @@ impl Item for Decision {
         let with = |part| Choice { picked: default + part, ..self.choice };
         parts.into_iter().map(|part| Self { choice: with(part), ..*self }).collect()
     }
+
+    /// The largest value that any choice of the class had.
+    fn stronger(&self, set: &[Self]) -> Option<Self> {
+        let Choice { domain, picked, .. } = self.choice;
+        if domain == SCHED || domain == STOPS {
+            return None;
+        }
+        let of_class = set.iter().filter(|other| other.class == self.class);
+        let largest = of_class.map(|other| other.choice.picked).max()?;
+        let choice = Choice { picked: largest, ..self.choice };
+        (largest > picked).then_some(Self { choice, ..*self })
+    }
 }
 
 #[cfg(test)]
@@ -92,6 +104,15 @@ mod tests {
         let classes: Vec<u64> = decisions(&choices, &domains).iter().map(Item::class).collect();
         assert_eq!(classes[0], classes[1]);
         assert_eq!(classes[1..].iter().collect::<std::collections::BTreeSet<_>>().len(), 3);
+    }
+
+    #[test]
+    fn the_stronger_form_is_the_largest_of_its_class() {
+        let set = [decision(7, 3), decision(7, 9), Decision { class: 1, ..decision(8, 50) }];
+        let stronger = |d: Decision| d.stronger(&set).map(|d| d.choice.picked);
+        assert_eq!(stronger(decision(7, 3)), Some(9));
+        assert_eq!(stronger(decision(7, 9)), None);
+        assert_eq!(stronger(decision(SCHED, 3)), None);
     }
 
     #[test]

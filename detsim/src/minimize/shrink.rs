@@ -33,6 +33,11 @@ pub(crate) trait Item: Clone {
     fn class(&self) -> u64;
     /// Simpler forms of the same thing, the simplest first.
     fn simpler(&self) -> Vec<Self>;
+    /// A stronger form of the same thing, which may do the work of several; `None` where it has
+    /// none. `set` is the whole set that was given to the search.
+    fn stronger(&self, _set: &[Self]) -> Option<Self> {
+        None
+    }
 }
 
 /// How a search went.
@@ -49,6 +54,10 @@ pub(crate) struct Shrunk<T> {
 /// Sets up to this size are tried without each pair of their members.
 const PAIRS_MAX: usize = 12;
 
+/// Sets of a size in between are tried with one member made stronger and another left out.
+const STRONGER_MIN: usize = 5;
+const STRONGER_MAX: usize = 24;
+
 /// Candidates that an oracle gets at a time: enough for all processors, few enough to hold.
 const BATCH: usize = 16;
 
@@ -58,12 +67,13 @@ pub(crate) fn shrink<T: Item>(
     oracle: &mut dyn Oracle<T>,
     replays_max: u32,
 ) -> Shrunk<T> {
-    let passed = BTreeSet::new();
+    let (passed, given) = (BTreeSet::new(), set.clone());
     let mut search = Search { kept: set, oracle, passed, replays: 0, replays_max };
     if !search.attempt_one(Vec::new()) {
         search.truncate();
         search.remove_classes();
         search.remove_chunks();
+        search.strengthen(&given);
         search.simplify();
         search.remove_pairs();
     }
@@ -182,6 +192,28 @@ impl<T: Item> Search<'_, T> {
             end = self.kept.iter().take_while(is_before).count();
         }
         removed
+    }
+
+    /// One long delay may do what several short ones did: makes each member stronger in turn, and
+    /// leaves out another for it.
+    fn strengthen(&mut self, given: &[T]) {
+        let mut index = 0;
+        while (STRONGER_MIN..=STRONGER_MAX).contains(&self.kept.len()) && self.has_budget() {
+            let Some(member) = self.kept.get(index) else { return };
+            let (set, stronger) = (self.kept.clone(), member.stronger(given));
+            let without = |other: usize| {
+                let mut candidate = set.clone();
+                if let Some(stronger) = &stronger {
+                    candidate[index] = stronger.clone();
+                }
+                candidate.remove(if other < index { other } else { other + 1 });
+                candidate
+            };
+            let count = if stronger.is_some() { set.len() - 1 } else { 0 };
+            if self.attempt(count, without).is_none() {
+                index += 1;
+            }
+        }
     }
 
     /// Simpler values: a shorter delay, a smaller cut.

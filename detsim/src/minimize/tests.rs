@@ -66,7 +66,8 @@ fn toy(needed: &[u64]) -> Toy {
 fn run(toy: &mut Toy, resumed: Option<&Tape>) -> (Result<Minimized, String>, Vec<Tape>) {
     let mut saved = Vec::new();
     let mut save = |tape: &Tape| saved.push(tape.clone());
-    let minimized = minimize(toy, &tape(3_000), resumed, Budget::DEFAULT, &mut save, false);
+    let known = Known { resumed: resumed.cloned(), others: Vec::new() };
+    let minimized = minimize(toy, &tape(3_000), &known, Budget::DEFAULT, &mut save, false);
     (minimized, saved)
 }
 
@@ -107,9 +108,30 @@ fn another_failure_is_not_the_same() {
 fn the_budget_is_kept() {
     let mut toy = toy(&[1, 10, 100, 1_000, 2_000]);
     let budget = Budget { replays_max: 20, ..Budget::DEFAULT };
-    let minimized = minimize(&mut toy, &tape(3_000), None, budget, &mut |_| {}, false).unwrap();
+    let minimized =
+        minimize(&mut toy, &tape(3_000), &Known::default(), budget, &mut |_| {}, false).unwrap();
     assert!(minimized.cut_short && minimized.replays <= 20);
     let budget = Budget { wall: Duration::ZERO, ..Budget::DEFAULT };
-    let minimized = minimize(&mut toy, &tape(3_000), None, budget, &mut |_| {}, false).unwrap();
+    let minimized =
+        minimize(&mut toy, &tape(3_000), &Known::default(), budget, &mut |_| {}, false).unwrap();
     assert_eq!((minimized.cut_short, minimized.tape.choices.len()), (true, 3_000));
+}
+
+#[test]
+fn another_seed_that_fails_for_fewer_reasons_is_taken() {
+    /// Seed 3 needs five choices, seed 8 needs one.
+    struct BySeed(Toy, Toy);
+    impl Engine for BySeed {
+        fn run(&mut self, batch: Batch) -> Result<Vec<(usize, RunOutcome)>, String> {
+            let seed = batch.jobs.first().map_or(3, |job| job.seed);
+            if seed == 8 { self.1.run(batch) } else { self.0.run(batch) }
+        }
+    }
+    let mut engine = BySeed(toy(&[1, 10, 100, 1_000, 2_000]), toy(&[7]));
+    let others = vec![Tape { seed: 8, ..tape(30) }];
+    let known = Known { resumed: None, others };
+    let budget = Budget::DEFAULT;
+    let minimized =
+        minimize(&mut engine, &tape(3_000), &known, budget, &mut |_| {}, false).unwrap();
+    assert_eq!((minimized.tape.seed, minimized.tape.choices), (8, vec![choice(7)]));
 }

@@ -15,7 +15,7 @@ use crate::failures::store::{self, Place};
 use crate::failures::tape::Tape;
 use crate::hook;
 use crate::minimize::engine::{Engine, Here};
-use crate::minimize::{Budget, minimize, story};
+use crate::minimize::{Budget, Known, minimize, story};
 use crate::outcome::{Keeps, RunOptions, Verdict};
 use crate::parting::parting;
 use crate::recording::Recording;
@@ -147,14 +147,17 @@ pub(super) fn minimized(
 ) -> Result<String, String> {
     let file = place.map(|place| place.file(store::MINIMIZED));
     let resumed = file.as_ref().and_then(|file| Tape::read(file).ok());
-    let resumed = resumed.filter(|known| known.test == tape.test);
+    let is_same = |known: &Tape| known.test == tape.test && known.signature == tape.signature;
+    let others = place.map(Place::others).unwrap_or_default();
+    let others = others.iter().filter_map(|file| Tape::read(file).ok()).filter(is_same);
+    let known = Known { resumed: resumed.filter(is_same), others: others.collect() };
     let mut save = |tape: &Tape| {
         // Only an interrupted minimisation misses it.
         let _unwritable = file.as_ref().map(|file| tape.write(file));
     };
     let mut hunt = |engine: &mut dyn Engine| {
         let draws = console::draws(shelf.config.is_ci);
-        minimize(engine, tape, resumed.as_ref(), Budget::DEFAULT, &mut save, draws)
+        minimize(engine, tape, &known, Budget::DEFAULT, &mut save, draws)
     };
     let minimized = with_engine(shelf, body, &mut hunt)?;
     let command = match &file {

@@ -43,16 +43,7 @@ pub(crate) fn with_crew<R>(
     tokens: &Tokens,
     f: impl FnOnce(&mut dyn Engine) -> R,
 ) -> R {
-    let work = Work {
-        jobs: Vec::new(),
-        next: 0,
-        running: 0,
-        like: Like::Any,
-        found: BTreeMap::new(),
-        lost: None,
-        is_closed: false,
-    };
-    let crew = Crew { spec, tokens, work: Mutex::new(work), changed: Condvar::new() };
+    let crew = Crew { spec, tokens, work: Mutex::new(Work::new()), changed: Condvar::new() };
     thread::scope(|scope| {
         for _ in 0..tokens.count() {
             scope.spawn(|| crew.serve());
@@ -83,17 +74,26 @@ impl Engine for Foreman<'_, '_> {
             work = self.0.wait(work);
         }
         if let Some(lost) = work.lost.take() {
+            work.jobs.clear();
             return Err(lost);
         }
-        let mut found: Vec<_> = std::mem::take(&mut work.found).into_iter().collect();
-        if work.like.is_first() {
-            found.truncate(1);
-        }
-        Ok(found)
+        Ok(work.take_found())
     }
 }
 
 impl Work {
+    fn new() -> Self {
+        Self {
+            jobs: Vec::new(),
+            next: 0,
+            running: 0,
+            like: Like::Any,
+            found: BTreeMap::new(),
+            lost: None,
+            is_closed: false,
+        }
+    }
+
     /// Is there another job to begin?
     fn has_next(&self) -> bool {
         let is_found = self.like.is_first() && !self.found.is_empty();
@@ -102,6 +102,16 @@ impl Work {
 
     fn is_busy(&self) -> bool {
         self.running > 0 || self.has_next()
+    }
+
+    /// Ends the batch: the outcomes that were asked for. Jobs that nobody began are dropped.
+    fn take_found(&mut self) -> Vec<(usize, RunOutcome)> {
+        self.jobs.clear();
+        let mut found: Vec<_> = std::mem::take(&mut self.found).into_iter().collect();
+        if self.like.is_first() {
+            found.truncate(1);
+        }
+        found
     }
 }
 
@@ -158,5 +168,24 @@ impl<'a> Crew<'a> {
         }
         let ask = Ask { outputs: Outputs::None, keeps: job.keeps, set: set.as_deref() };
         Ok(runner.run_one(&self.tokens.take(), job.seed, ask)?.outcome)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::Keeps;
+
+    #[test]
+    fn a_batch_that_is_over_leaves_no_jobs_behind() {
+        let job = || Some(Job { seed: 1, set: None, keeps: Keeps::Choices });
+        let mut work = Work::new();
+        work.jobs = (0..4).map(|_| job()).collect();
+        work.like = Like::First("deadlock".to_owned());
+        assert!(work.has_next());
+        (work.next, work.found) = (1, BTreeMap::from([(0, RunOutcome::PASS)]));
+        assert!(!work.is_busy(), "the first is known");
+        assert_eq!(work.take_found().len(), 1);
+        assert!(!work.is_busy(), "the others are not begun");
     }
 }

@@ -78,6 +78,40 @@ fn values_are_lowered_as_far_as_they_go() {
 }
 
 #[test]
+fn a_strong_one_does_the_work_of_several() {
+    /// A delay, of which the sum counts.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    struct Delay(u64, u64);
+    impl Item for Delay {
+        fn key(&self) -> u64 {
+            self.0 << 32 | self.1
+        }
+        fn class(&self) -> u64 {
+            0
+        }
+        fn simpler(&self) -> Vec<Self> {
+            Vec::new()
+        }
+        fn stronger(&self, set: &[Self]) -> Option<Self> {
+            let largest = set.iter().map(|delay| delay.1).max()?;
+            (largest > self.1).then_some(Self(self.0, largest))
+        }
+    }
+    struct Sum;
+    impl Oracle<Delay> for Sum {
+        fn first_failing(&mut self, candidates: &[Vec<Delay>]) -> Option<(usize, Vec<Delay>)> {
+            let fails = |set: &Vec<Delay>| set.iter().map(|delay| delay.1).sum::<u64>() >= 60;
+            let index = candidates.iter().position(fails)?;
+            Some((index, candidates[index].clone()))
+        }
+    }
+    // Ten of 6 and one of 20 that comes too late to be in the prefix.
+    let set = (0..10).map(|id| Delay(id, 6)).chain([Delay(10, 20)]).collect();
+    let shrunk = shrink(set, &mut Sum, 2_000);
+    assert!(shrunk.kept.len() <= 4, "{:?}", shrunk.kept);
+}
+
+#[test]
 fn a_pair_that_can_only_go_together_goes() {
     // Fails with both or neither of 2 and 3, and always needs 1.
     let fails = |set: &[Toy]| {

@@ -35,7 +35,8 @@ pub(crate) fn slice(trace: &Trace) -> (Vec<&Moment>, BTreeSet<Actor>) {
     (kept, failing)
 }
 
-/// Those who panicked; else those who wait at the end; else those to whom something happened last.
+/// Those who panicked; else those who wait at the end; else the nodes of a network; else those to
+/// whom something happened last.
 fn failing(trace: &Trace) -> BTreeSet<Actor> {
     let panicked = trace.moments.iter().filter_map(|moment| match moment.event {
         Event::Panicked { task, .. } => Some(Actor::Task(task)),
@@ -55,6 +56,14 @@ fn failing(trace: &Trace) -> BTreeSet<Actor> {
     }
     if !waiting.is_empty() {
         return waiting;
+    }
+    let nodes = trace.moments.iter().filter_map(|moment| match moment.event {
+        Event::Net(event) => event.node().map(Actor::Node),
+        _ => None,
+    });
+    let nodes: BTreeSet<Actor> = nodes.collect();
+    if !nodes.is_empty() {
+        return nodes;
     }
     const LAST: usize = 8;
     let last = trace.moments.iter().rev().take(LAST);

@@ -3,7 +3,7 @@
 //! Owns: which columns there are, which rows are worth reading, and their words. Invariants: at
 //! most 100 columns of text and [`ROWS_MAX`] rows; the newest event comes last; decisions are marked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use detsim_executor::Trace;
@@ -24,18 +24,27 @@ const FIRST: usize = 3;
 /// The width of the column of steps.
 const STEP_COLUMNS: usize = 8;
 
+/// A line of the table.
+struct Row<'a> {
+    moment: &'a Moment,
+    who: Option<Actor>,
+    words: String,
+    /// A decision or a fault.
+    is_marked: bool,
+}
+
 /// The table; empty where nothing was recorded.
 pub(crate) fn table(trace: &Trace) -> String {
     let (moments, failing) = slice(trace);
-    let moments: Vec<&Moment> = moments.into_iter().filter(|m| row(trace, m).is_some()).collect();
-    if moments.is_empty() {
+    let rows = rows(trace, &moments);
+    if rows.is_empty() {
         return String::new();
     }
-    let columns = Columns::new(trace, &moments, &failing.into_iter().collect::<Vec<_>>());
+    let columns = Columns::new(&rows, &failing);
     let mut text = columns.head(trace);
     let mut folded = 0;
-    for (index, moment) in moments.iter().enumerate() {
-        if !is_shown(&moments, index) {
+    for (index, row) in rows.iter().enumerate() {
+        if !is_shown(&rows, index) {
             folded += 1;
             continue;
         }
@@ -43,25 +52,50 @@ pub(crate) fn table(trace: &Trace) -> String {
             let _infallible = writeln!(text, "{:>STEP_COLUMNS$}  ... {folded} events", "");
             folded = 0;
         }
-        columns.write(&mut text, trace, moment);
+        columns.write(&mut text, trace, row);
     }
     text
 }
 
+/// The rows. A choice that a message is about marks the row of the message.
+fn rows<'a>(trace: &'a Trace, moments: &[&'a Moment]) -> Vec<Row<'a>> {
+    let mut rows = Vec::new();
+    let mut is_chosen = false;
+    for (index, moment) in moments.iter().enumerate() {
+        let is_next_net = moments[index + 1..]
+            .iter()
+            .map(|next| &next.event)
+            .find(|event| !matches!(event, Event::Chose { .. }));
+        let is_choice = matches!(moment.event, Event::Chose { .. });
+        if is_choice && matches!(is_next_net, Some(Event::Net(_))) {
+            is_chosen = true;
+            continue;
+        }
+        let Some(words) = words(trace, moment) else { continue };
+        let star = if is_chosen { "* " } else { "" };
+        let is_marked = is_chosen || is_marked(&moment.event);
+        let who = actor(&trace.tables, &moment.event);
+        rows.push(Row { moment, who, words: format!("{star}{words}"), is_marked });
+        is_chosen = false;
+    }
+    rows
+}
+
 /// Is this row worth reading, among so many?
-fn is_shown(moments: &[&Moment], index: usize) -> bool {
-    let rows = moments.len();
-    if rows <= ROWS_MAX || index < FIRST || index + LAST >= rows {
+fn is_shown(rows: &[Row<'_>], index: usize) -> bool {
+    let count = rows.len();
+    let marked = rows.iter().filter(|row| row.is_marked).count();
+    // The end tells most where it has decisions, or where there are few of them.
+    let last = LAST.min(ROWS_MAX.saturating_sub(marked + FIRST));
+    if count <= ROWS_MAX || index < FIRST || index + last >= count {
         return true;
     }
-    let around = &moments[index.saturating_sub(1)..(index + 2).min(rows)];
-    let marked = moments.iter().filter(|moment| is_marked(&moment.event)).count();
-    // Where there are many decisions and faults, they alone are shown.
-    match marked * 3 + LAST + FIRST <= ROWS_MAX {
-        true => around.iter().any(|moment| is_marked(&moment.event)),
+    let around = &rows[index.saturating_sub(1)..(index + 2).min(count)];
+    match marked * 3 + last + FIRST <= ROWS_MAX {
+        true => around.iter().any(|row| row.is_marked),
         false => {
-            let before = moments[..index].iter().filter(|m| is_marked(&m.event)).count();
-            is_marked(&moments[index].event) && before + LAST + FIRST < ROWS_MAX
+            let before = rows[..index].iter().filter(|row| row.is_marked).count();
+            rows[index].is_marked && before + last + FIRST < ROWS_MAX
         }
     }
 }
@@ -84,12 +118,11 @@ struct Columns {
 
 impl Columns {
     /// Those who failed come first, then those to whom most happened.
-    fn new(trace: &Trace, moments: &[&Moment], failing: &[Actor]) -> Self {
+    fn new(rows: &[Row<'_>], failing: &BTreeSet<Actor>) -> Self {
         let mut counts: BTreeMap<Actor, usize> = BTreeMap::new();
-        for moment in moments {
-            if let Some(actor) = actor(&trace.tables, &moment.event) {
-                let weight = if is_marked(&moment.event) { 100 } else { 1 };
-                *counts.entry(actor).or_default() += weight;
+        for row in rows {
+            if let Some(actor) = row.who {
+                *counts.entry(actor).or_default() += if row.is_marked { 100 } else { 1 };
             }
         }
         let mut actors: Vec<Actor> = counts.keys().copied().collect();
@@ -121,13 +154,13 @@ impl Columns {
         text
     }
 
-    fn write(&self, text: &mut String, trace: &Trace, moment: &Moment) {
-        let who = actor(&trace.tables, &moment.event);
+    fn write(&self, text: &mut String, trace: &Trace, row: &Row<'_>) {
+        let Row { moment, who, words, .. } = row;
+        let who = *who;
         let place = who.and_then(|who| self.actors.iter().position(|actor| *actor == who));
-        let words = row(trace, moment).unwrap_or_default();
         let words = match (place, who) {
             (None, Some(who)) if self.has_others => format!("{}: {words}", shown(trace, who)),
-            _ => words,
+            _ => words.clone(),
         };
         let place = place.unwrap_or(if who.is_none() { 0 } else { self.count() - 1 });
         // What happens to nobody has the whole line.
@@ -152,7 +185,7 @@ fn shown(trace: &Trace, actor: Actor) -> String {
 }
 
 /// The words of an event in its column; `None` where it is not worth a row.
-fn row(trace: &Trace, moment: &Moment) -> Option<String> {
+fn words(trace: &Trace, moment: &Moment) -> Option<String> {
     let tables = &trace.tables;
     let node = |node| tables.node_shown(node).to_string();
     Some(match moment.event {

@@ -75,11 +75,11 @@ fn every_decision_has_its_words() {
 
 #[test]
 fn long_sentences_are_wrapped_below_their_start() {
-    let text = wrapped("  1. ", &"word ".repeat(30));
+    let text = wrapped("  1. ", "word ".repeat(30).trim_end());
     assert!(text.lines().all(|line| line.chars().count() <= 100));
     expect![[r#"
           1. word word word word word word word word word word word word word word word word word word word
-             word word word word word word word word word word word 
+             word word word word word word word word word word word
     "#]]
     .assert_eq(&text);
 }
