@@ -215,3 +215,6 @@ impl Tables {
         Predicate { tables: self, event }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,8 +29,14 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     pub(crate) fn reset(&mut self, on: bool) {
-        *self = Self { on, ..Self::default() };
-        self.text("");
+        // A sweep records nothing, and pays nothing here.
+        if self.on {
+            *self = Self::default();
+        }
+        self.on = on;
+        if on {
+            self.text("");
+        }
     }
 
     #[inline]
