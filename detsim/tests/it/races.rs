@@ -7,6 +7,7 @@ use std::time::Duration;
 use detsim::{Failure, Network, Sim, yield_now};
 
 use crate::lock::Lock;
+use crate::minimize::fresh_path;
 
 /// Two tasks take two locks in opposite orders, among `noise` tasks that have nothing to do with it.
 fn opposite_orders(sim: &Sim, noise: u32, rounds: u32) -> Result<(), Failure> {
@@ -46,12 +47,11 @@ fn two_locks_among_noise(sim: &mut Sim) -> Result<(), Failure> {
     opposite_orders(sim, 20, 120)
 }
 
-/// Two tasks take turns, and more of them where the environment says so: what an edit would do.
+/// Two tasks take turns, and more of them where a file says so: what an edit would do.
 #[detsim::test(seeds = 50)]
 #[ignore = "run by the tests beside it"]
-#[expect(clippy::disallowed_methods, reason = "the test beside it plays the editor")]
 fn an_edited_race(sim: &mut Sim) -> Result<(), Failure> {
-    let edits = if std::env::var_os("DETSIM_IT_EDIT").is_some() { 1 } else { 0 };
+    let edits = usize::from(fresh_path("edited").join("edit").is_file());
     for index in 0..edits {
         drop(sim.spawn(format!("edit-{index}"), async {}));
     }
