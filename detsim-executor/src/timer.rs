@@ -37,6 +37,14 @@ struct Entry {
     index: u32,
 }
 
+impl Entry {
+    /// The order in one word: compared without a branch.
+    #[inline]
+    fn order(&self) -> u128 {
+        u128::from(self.deadline.at.as_nanos()) << 64 | u128::from(self.deadline.seq)
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Armed {
     /// Place in the heap, where armed.
@@ -138,11 +146,16 @@ impl Timers {
         self.free.push(gone);
     }
 
-    fn sift_up(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        while place > 0 {
+    fn sift_up(&mut self, place: usize) {
+        self.rise(0, place, self.heap[place]);
+    }
+
+    /// Puts an entry at a place, or above it where it is before its parents, at most at `top`.
+    #[inline]
+    fn rise(&mut self, top: usize, mut place: usize, entry: Entry) {
+        while place > top {
             let parent = (place - 1) / 2;
-            if self.heap[parent].deadline <= entry.deadline {
+            if self.heap[parent].order() <= entry.order() {
                 break;
             }
             self.put(place, self.heap[parent]);
@@ -156,28 +169,18 @@ impl Timers {
     fn sift_down(&mut self, top: usize) {
         let entry = self.heap[top];
         let mut place = top;
-        loop {
-            let left = 2 * place + 1;
-            if left >= self.heap.len() {
-                break;
-            }
-            let right = left + 1;
-            let child = match self.heap.get(right) {
-                Some(r) if r.deadline < self.heap[left].deadline => right,
-                _ => left,
-            };
+        while let Some([left, right]) = self.heap.get(2 * place + 1..2 * place + 3) {
+            // Which child is the smaller one cannot be predicted: no branch asks.
+            let is_right = right.order() < left.order();
+            let child = 2 * place + 1 + usize::from(is_right);
             self.put(place, self.heap[child]);
             place = child;
         }
-        while place > top {
-            let parent = (place - 1) / 2;
-            if self.heap[parent].deadline <= entry.deadline {
-                break;
-            }
-            self.put(place, self.heap[parent]);
-            place = parent;
+        if let Some(only) = self.heap.get(2 * place + 1) {
+            self.put(place, *only);
+            place = 2 * place + 1;
         }
-        self.put(place, entry);
+        self.rise(top, place, entry);
     }
 
     #[inline]
