@@ -3,7 +3,7 @@
 //! The files are the example's own, taken in by path, so that each simulator runs the same
 //! protocol. A dependency on the example would link detsim into its peers.
 
-pub use example::{cluster, core, invariants};
+pub use example::{cluster, core, invariants, story};
 
 #[path = "../../../examples/raft/src"]
 mod example {
