@@ -53,6 +53,9 @@ pub use view::{ViewOptions, view};
 /// The name of a trace in the directory of a failure.
 pub const FILE: &str = "trace.bin";
 
+/// The name of the trace of its minimised form, beside it.
+pub const MINIMIZED_FILE: &str = crate::failures::store::MINIMIZED_TRACE;
+
 /// Which run a trace is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -4,7 +4,7 @@
 //! `detsim::trace` turns a trace and options into text, and this file prints it.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand, ValueEnum};
@@ -66,8 +66,8 @@ struct View {
 struct Diff {
     /// One run; of a failure and its minimised form, the original.
     a: PathBuf,
-    /// The other.
-    b: PathBuf,
+    /// The other; if it is left out, the minimised form beside the first.
+    b: Option<PathBuf>,
     /// How many events to show around the difference.
     #[arg(long, default_value_t = 5)]
     window: usize,
@@ -140,7 +140,8 @@ impl Diff {
     fn run(&self) -> Result {
         let mut options = DiffOptions::default();
         (options.window, options.color) = (self.window, wants_color());
-        print(&trace::diff(&read(&self.a)?, &read(&self.b)?, &options))
+        let other = self.b.clone().unwrap_or_else(|| minimized(&self.a));
+        print(&trace::diff(&read(&self.a)?, &read(other)?, &options))
     }
 }
 
@@ -162,7 +163,13 @@ impl Export {
     }
 }
 
-fn read(path: impl AsRef<std::path::Path>) -> Result<Recorded> {
+/// The trace of the minimised form of a failure, beside the original in its directory.
+fn minimized(original: &Path) -> PathBuf {
+    let folder = if original.is_dir() { Some(original) } else { original.parent() };
+    folder.unwrap_or(original).join(trace::MINIMIZED_FILE)
+}
+
+fn read(path: impl AsRef<Path>) -> Result<Recorded> {
     trace::read(path.as_ref()).map_err(|error| Failure::new(error.to_string()))
 }
 
@@ -209,6 +216,14 @@ fn nanos(number: &str, scale: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_minimised_form_lies_beside() {
+        let beside = Path::new("xtask").join(trace::MINIMIZED_FILE);
+        assert_eq!(minimized(&Path::new("xtask").join(trace::FILE)), beside);
+        let root = crate::process::root();
+        assert_eq!(minimized(root), root.join(trace::MINIMIZED_FILE));
+    }
 
     #[test]
     fn moments_are_written_in_units() {
