@@ -25,6 +25,7 @@ use crate::waker::{pack, unpack};
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
+use std::time::Duration;
 
 /// No task: the simulation's own callbacks, or nothing runs.
 pub(crate) const NO_TASK: u32 = u32::MAX;
@@ -179,6 +180,27 @@ impl Kernel {
             self.now_ns += READ_NS;
         }
         self.now()
+    }
+
+    /// Whether the clock is paused: polls and readings take no time, and it moves on to the next
+    /// timer or delivery only when nothing can run.
+    pub fn is_clock_paused(&self) -> bool {
+        self.paused_clock
+    }
+
+    /// Pauses the clock.
+    pub fn pause_clock(&mut self) {
+        self.paused_clock = true;
+    }
+
+    /// Ends a pause of the clock.
+    pub fn resume_clock(&mut self) {
+        self.paused_clock = false;
+    }
+
+    /// Moves the clock forward at once. What falls due happens after the poll that is under way.
+    pub fn advance_clock(&mut self, by: Duration) {
+        self.now_ns = (self.now() + by).as_nanos();
     }
 
     // ------------------------------------------------------------ who runs

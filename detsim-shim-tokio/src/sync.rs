@@ -5,7 +5,7 @@
 //! work, since they need no runtime, but a report knows nothing of their holders.
 //!
 //! Each primitive is a state in a biased cell of the kernel (`Bound`), with an `Object` for its
-//! identity and a [`queue::Queue`] of those who wait. A future of one asks to be stopped before its
+//! identity and a queue of those who wait. A future of one asks to be stopped before its
 //! operation, records the operation once it has taken place, and waits in the queue until it is
 //! granted what it waits for. Invariant: no value and no foreign waker of a user is dropped, cloned or
 //! woken inside a section.

@@ -1,7 +1,7 @@
 //! Channels from many senders to one receiver.
 //!
 //! Mirrors tokio's module. Owns: the bounded and the unbounded channel. All that they do is in
-//! [`chan`], which does not know the type of the messages; the rest are its names.
+//! `chan.rs`, which does not know the type of the messages; the rest are its names.
 
 mod bounded;
 mod chan;

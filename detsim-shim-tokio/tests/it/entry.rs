@@ -5,8 +5,8 @@ use tokio::task::yield_now;
 use tokio::time::{Duration, Instant, sleep};
 
 /// An attribute's expansion in an edition of its own name for the shim.
-mod shim {
-    pub(super) use detsim_shim_tokio::__detsim;
+pub(crate) mod shim {
+    pub(crate) use detsim_shim_tokio::__detsim;
 }
 
 #[tokio::test(crate = "shim")]

@@ -1,13 +1,15 @@
 //! Sleeping, timeouts and intervals.
 
 use crate::{Log, in_order, sweep};
+use detsim_executor::Sim;
 use detsim_shim_tokio as tokio;
 use std::future::{pending, ready};
 use std::panic::catch_unwind;
 use std::pin::pin;
+use tokio::task::yield_now;
 use tokio::time::{
-    Duration, Instant, MissedTickBehavior, interval, interval_at, sleep, sleep_until, timeout,
-    timeout_at,
+    Duration, Instant, MissedTickBehavior, advance, interval, interval_at, pause, resume, sleep,
+    sleep_until, timeout, timeout_at,
 };
 
 fn ms(ms: u64) -> Duration {
@@ -147,6 +149,26 @@ fn a_clock_that_is_watched_moves() {
 }
 
 #[test]
+fn a_paused_clock_is_exact_and_can_be_moved() {
+    sweep(20, || async {
+        pause();
+        let start = Instant::now();
+        yield_now().await;
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        let sleeps = tokio::spawn(sleep(ms(7)));
+        yield_now().await;
+        advance(ms(3)).await;
+        assert_eq!((start.elapsed(), sleeps.is_finished()), (ms(3), false));
+        advance(ms(4)).await;
+        sleeps.await.unwrap();
+        assert_eq!(start.elapsed(), ms(7));
+        resume();
+        yield_now().await;
+        assert!(start.elapsed() > ms(7));
+    });
+}
+
+#[test]
 fn misuse_is_told_in_tokios_words() {
     let text = |panicked: Box<dyn std::any::Any + Send>| match panicked.downcast::<String>() {
         Ok(text) => *text,
@@ -156,6 +178,10 @@ fn misuse_is_told_in_tokios_words() {
     assert!(text(outside).starts_with("there is no reactor running"));
     let zero = catch_unwind(|| drop(interval(Duration::ZERO))).unwrap_err();
     assert_eq!(text(zero), "`period` must be non-zero.");
+    let twice = Sim::new(1).block_on(async { (pause(), pause()) }).unwrap_err();
+    assert_eq!(twice.signature(), "panic time is already frozen");
+    let never = Sim::new(1).block_on(async { resume() }).unwrap_err();
+    assert_eq!(never.signature(), "panic time is not frozen");
 }
 
 #[test]

@@ -1,0 +1,58 @@
+//! The clock as tests handle it.
+//!
+//! Owns: tokio's [`pause`], [`resume`] and [`advance`]. Does not own: the clock. A simulation's time is
+//! virtual, paused or not; a pause means that polls and readings of the clock take none of it, so that
+//! a test may count on exact times.
+
+use crate::task::yield_now;
+use crate::time::Duration;
+use detsim_executor::{Kernel, context};
+
+/// Pauses the clock: it moves only to the next timer, when nothing can run, and by [`advance`].
+///
+/// # Panics
+/// Where it is paused already, and outside of a simulation.
+///
+/// # Examples
+/// ```
+/// use detsim_shim_tokio::time::{Duration, Instant, pause, sleep};
+/// let sim = detsim_executor::Sim::new(7);
+/// sim.block_on(async {
+///     pause();
+///     let start = Instant::now();
+///     sleep(Duration::from_millis(500)).await;
+///     assert_eq!(start.elapsed(), Duration::from_millis(500));
+/// })
+/// .unwrap();
+/// ```
+#[track_caller]
+pub fn pause() {
+    assert!(!is_paused(), "time is already frozen");
+    context::with(Kernel::pause_clock);
+}
+
+/// Ends a pause of the clock.
+///
+/// # Panics
+/// Where it is not paused, and outside of a simulation.
+#[track_caller]
+pub fn resume() {
+    assert!(is_paused(), "time is not frozen");
+    context::with(Kernel::resume_clock);
+}
+
+/// Moves a paused clock forward, and lets the others run. It does not wait for timers that fall due.
+///
+/// # Panics
+/// Where the clock is not paused, and outside of a simulation.
+pub async fn advance(duration: Duration) {
+    assert!(is_paused(), "time is not frozen");
+    context::with(|kernel| kernel.advance_clock(duration));
+    yield_now().await;
+}
+
+#[track_caller]
+fn is_paused() -> bool {
+    let paused = context::with(|kernel| kernel.is_clock_paused());
+    paused.expect("time cannot be frozen from outside the Tokio runtime")
+}
