@@ -1,6 +1,6 @@
 //! What detsim prints.
 //!
-//! Owns: the two ways to print, and the lines that are said once. [`error`] and [`print`] go the
+//! Owns: the two ways to print, and the lines that are said once. [`error`] and `print` go the
 //! way of `eprintln!` and `print!`, so the test harness captures them with the test's own output;
 //! [`announce`] goes to the terminal past any capture.
 

@@ -3,7 +3,7 @@
 //! `minimized.txt`.
 //!
 //! Owns: where the records are ([`store`]), the file of choices ([`tape`]) and the file that says
-//! what is needed to run them again ([`env`]). Does not own: the texts of reports, nor the format
+//! what is needed to run them again (`env`). Does not own: the texts of reports, nor the format
 //! of traces. Invariants: a file that cannot be read is an error that says why and what to do, never
 //! a panic; a directory that cannot be written costs the record, not the sweep.
 

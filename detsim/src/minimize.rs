@@ -2,7 +2,7 @@
 //!
 //! Owns: the course of a minimisation: the check that the run still fails, the search, the restart
 //! from other seeds, the last recorded run and its passing neighbour. Does not own: how sets are
-//! searched ([`shrink`]), run ([`engine`]) or told ([`story`]). Invariants: what is kept fails with
+//! searched (`shrink`), run ([`engine`]) or told ([`story`]). Invariants: what is kept fails with
 //! the signature that was given, never only with its message; the result depends on the runs alone,
 //! unless the time ends it.
 

@@ -14,7 +14,7 @@ use crate::outcome::{Keeps, RunOptions};
 pub struct Recording {
     /// The choices that were not defaults, in the order they were made.
     pub choices: Vec<Choice>,
-    /// What each of them was about; empty where there are more than [`NOTES_MAX`].
+    /// What each of them was about; empty where there are more than `NOTES_MAX`.
     pub notes: Vec<ChoiceNote>,
     /// The names of the domains by their hashes.
     pub domains: Vec<(u64, String)>,

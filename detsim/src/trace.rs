@@ -1,7 +1,7 @@
 //! Traces of recorded runs: in a file, and as text for people and tools.
 //!
-//! Owns: [`write`], [`read`] and what stands around a trace in its file ([`Header`]); the renderers
-//! [`view`], [`diff`], [`stats`] and [`export`], each a pure function from traces and options to
+//! Owns: `write`, [`read`] and what stands around a trace in its file ([`Header`]); the renderers
+//! `view`, `diff`, `stats` and `export`, each a pure function from traces and options to
 //! text. Does not own: events and their words (the executor), where the files of a failure lie,
 //! or command lines. Invariants: whatever is read gives a trace or an [`Error`] that says what is
 //! wrong, never a panic; no renderer prints a wall clock, an address or an absolute path; colour
