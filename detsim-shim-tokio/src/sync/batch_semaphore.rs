@@ -365,7 +365,8 @@ impl<'a> Acquire<'a> {
 
     #[inline(never)]
     fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
-        let mut section = self.semaphore.state.enter();
+        let semaphore = self.semaphore;
+        let mut section = semaphore.state.enter();
         let (state, kernel) = section.both();
         // The short way: a run's own task, and the permits are free.
         if let (Some(kernel), None) = (kernel, &self.ticket) {
@@ -379,15 +380,17 @@ impl<'a> Acquire<'a> {
                 return Poll::Ready(Ok(key));
             }
         }
-        drop(section);
-        self.poll_key_slowly(cx)
+        self.poll_key_slowly(section, cx)
     }
 
     #[inline(never)]
-    fn poll_key_slowly(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
+    fn poll_key_slowly(
+        &mut self,
+        mut section: In<'a, State>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Key, Closed>> {
         let mut foreign = None;
         loop {
-            let mut section = self.semaphore.state.enter();
             let polled = match self.ticket {
                 None => self.poll_first(&mut section, cx, &mut foreign),
                 Some(_) => self.poll_queued(&mut section, cx, &mut foreign),
@@ -397,6 +400,7 @@ impl<'a> Acquire<'a> {
                 None => drop(section),
             }
             foreign = Some(cx.waker().clone());
+            section = self.semaphore.state.enter();
         }
     }
 

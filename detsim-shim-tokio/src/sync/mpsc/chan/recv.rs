@@ -79,22 +79,21 @@ impl Chan {
                 return Poll::Ready(true);
             }
         }
-        drop(section);
-        let polled = self.poll_recv_slowly(cx, slot, wait.site);
+        let polled = self.poll_recv_slowly(section, cx, slot, wait.site);
         wait.pending = polled.is_pending();
         polled
     }
 
     #[inline(never)]
-    fn poll_recv_slowly(
-        &self,
+    fn poll_recv_slowly<'a>(
+        &'a self,
+        mut section: In<'a, State>,
         cx: &Context<'_>,
         slot: &mut Seen<'_>,
         site: &'static Location<'static>,
     ) -> Poll<bool> {
         let mut foreign = None;
         loop {
-            let mut section = self.state.enter();
             let (state, mut kernel) = section.both();
             if state.get(kernel.as_deref_mut(), slot, site) {
                 give_back(&mut section, 1);
@@ -111,6 +110,7 @@ impl Chan {
             }
             drop(section);
             foreign = Some(cx.waker().clone());
+            section = self.state.enter();
         }
     }
 

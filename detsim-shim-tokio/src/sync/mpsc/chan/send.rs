@@ -31,7 +31,8 @@ impl<'a> Sending<'a> {
     /// message stays in the slot.
     #[inline(never)]
     pub(crate) fn poll_send(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
-        let mut section = self.chan.state.enter();
+        let chan = self.chan;
+        let mut section = chan.state.enter();
         let (state, kernel) = section.both();
         // The short way: a run's own task, and a place is free.
         if let Some(kernel) = kernel {
@@ -45,33 +46,32 @@ impl<'a> Sending<'a> {
                 return Poll::Ready(true);
             }
         }
-        drop(section);
-        self.poll_slowly(cx, OpKind::Send, Some(slot))
+        self.poll_slowly(section, cx, OpKind::Send, Some(slot))
     }
 
     /// Waits for the places, and has them promised. False: the channel is closed.
     pub(crate) fn poll_reserve(&mut self, cx: &Context<'_>) -> Poll<bool> {
-        let mut section = self.chan.state.enter();
+        let chan = self.chan;
+        let mut section = chan.state.enter();
         let (state, kernel) = section.both();
         if kernel.is_some_and(|kernel| {
             kernel.stops_before(&mut state.object, OpKind::Acquire, &mut self.asked, cx.waker())
         }) {
             return Poll::Pending;
         }
-        drop(section);
-        self.poll_slowly(cx, OpKind::Acquire, None)
+        self.poll_slowly(section, cx, OpKind::Acquire, None)
     }
 
     #[inline(never)]
     fn poll_slowly(
         &mut self,
+        mut section: In<'a, State>,
         cx: &Context<'_>,
         operation: OpKind,
         mut slot: Option<&mut Seen<'_>>,
     ) -> Poll<bool> {
         let mut foreign = None;
         loop {
-            let mut section = self.chan.state.enter();
             let (state, kernel) = section.both();
             if state.closed || state.capacity < self.places {
                 operate(kernel, &mut state.object, OpKind::Read);
@@ -86,6 +86,7 @@ impl<'a> Sending<'a> {
             }
             drop(section);
             foreign = Some(cx.waker().clone());
+            section = self.chan.state.enter();
         }
     }
 
