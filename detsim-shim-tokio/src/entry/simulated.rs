@@ -8,6 +8,8 @@ mod scoped;
 
 pub use detsim::__private::{Spec, TestOutput};
 
+use crate::time::pause;
+use detsim_executor::Kernel;
 use std::future::Future;
 
 /// Runs a test: a sweep over its seeds.
@@ -18,7 +20,16 @@ pub fn test<F>(spec: Spec, make: impl Fn() -> F + Sync + 'static)
 where
     F: Future<Output: TestOutput> + 'static,
 {
-    detsim::__private::run_async(spec.cfg_detsim(true), make);
+    let paused = spec.starts_paused();
+    detsim::__private::run_async(spec.cfg_detsim(true), move || {
+        let test = make();
+        async move {
+            if paused {
+                pause();
+            }
+            test.await
+        }
+    });
 }
 
 /// Runs a program, once. What it spawned and did not wait for ends with it, as with a runtime.
@@ -27,6 +38,12 @@ where
 /// Where the run fails: with the report.
 #[track_caller]
 pub fn main<F: Future>(spec: Spec, make: impl FnOnce() -> F) -> F::Output {
-    let ended = detsim::__private::main(spec, |sim| scoped::block_on(sim, make()));
+    let paused = spec.starts_paused();
+    let ended = detsim::__private::main(spec, |sim| {
+        if paused {
+            sim.with(Kernel::pause_clock);
+        }
+        scoped::block_on(sim, make())
+    });
     ended.unwrap_or_else(|failure| panic!("{failure}"))
 }

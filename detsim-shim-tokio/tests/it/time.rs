@@ -168,6 +168,15 @@ fn a_paused_clock_is_exact_and_can_be_moved() {
     });
 }
 
+#[tokio::test(crate = "crate::entry::shim", start_paused = true)]
+async fn a_test_may_start_paused() {
+    let start = Instant::now();
+    yield_now().await;
+    assert_eq!(start.elapsed(), Duration::ZERO);
+    sleep(ms(1)).await;
+    assert_eq!(start.elapsed(), ms(1));
+}
+
 #[test]
 fn misuse_is_told_in_tokios_words() {
     let text = |panicked: Box<dyn std::any::Any + Send>| match panicked.downcast::<String>() {
