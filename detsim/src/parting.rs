@@ -110,6 +110,7 @@ mod tests {
     fn the_first_difference_is_shown_from_both_sides() {
         let parting = parting(&trace(3), &trace(1)).unwrap();
         expect![[r#"
+            told:
                    0.000000s        1  task 0 "a" runs
                    0.000000s        2  task 0 "a" runs
               recorded:
@@ -119,7 +120,7 @@ mod tests {
               now:
                    0.000000s        2  task 0 "a" ends
         "#]]
-        .assert_eq(&parting.told("recorded", "now"));
+        .assert_eq(&format!("told:\n{}", parting.told("recorded", "now")));
     }
 
     #[test]

@@ -132,47 +132,47 @@ fn two_locks_are_told_in_one_sentence() {
                 (4 runs)
 
         DEADLOCK at 0.000000s, step 5, seed 16: 2 tasks blocked, no timer or packet pending
-          task 0 "ab", spawned at detsim/tests/it/races.rs:16
-            waits: lock at detsim/tests/it/races.rs:19
-              for the Mutex of detsim/tests/it/races.rs:13, since step 4
-              held by task 1 "ba" at detsim/tests/it/races.rs:18
+          task 0 "ab", spawned at detsim/tests/it/races.rs:17
+            waits: lock at detsim/tests/it/races.rs:20
+              for the Mutex of detsim/tests/it/races.rs:14, since step 4
+              held by task 1 "ba" at detsim/tests/it/races.rs:19
             stack: it::lock::Lock::poll_take at tests/it/lock.rs:66
                    it::lock::Lock::take at tests/it/lock.rs:40
-                   it::races::opposite_orders at tests/it/races.rs:19
-          task 1 "ba", spawned at detsim/tests/it/races.rs:16
-            waits: lock at detsim/tests/it/races.rs:19
-              for the Mutex of detsim/tests/it/races.rs:13, since step 5
-              held by task 0 "ab" at detsim/tests/it/races.rs:18
+                   it::races::opposite_orders at tests/it/races.rs:20
+          task 1 "ba", spawned at detsim/tests/it/races.rs:17
+            waits: lock at detsim/tests/it/races.rs:20
+              for the Mutex of detsim/tests/it/races.rs:14, since step 5
+              held by task 0 "ab" at detsim/tests/it/races.rs:19
             stack: it::lock::Lock::poll_take at tests/it/lock.rs:66
                    it::lock::Lock::take at tests/it/lock.rs:40
-                   it::races::opposite_orders at tests/it/races.rs:19
+                   it::races::opposite_orders at tests/it/races.rs:20
           cycle: task 0 "ab" -> task 1 "ba" -> task 0 "ab"
 
         it takes:
           1. task 1 "ba" ran next instead of task 0 "ab" (0.000000s, step 2)
-          2. at tests/it/lock.rs:53 task 1 "ba", before lock of Mutex of detsim/tests/it/races.rs:13, was
+          2. at tests/it/lock.rs:53 task 1 "ba", before lock of Mutex of detsim/tests/it/races.rs:14, was
              stopped and task 0 "ab" ran instead (0.000000s, step 3)
 
         what led to it:
             step  task 0 "ab"                                   task 1 "ba"
                3                                                * is picked
-               3                                                lock Mutex races.rs:13
-               3                                                * stopped before lock Mutex races.rs:13
-               4  lock Mutex races.rs:13
-               4  waits: lock Mutex races.rs:13
-               5                                                waits: lock Mutex races.rs:13
+               3                                                lock Mutex races.rs:14
+               3                                                * stopped before lock Mutex races.rs:14
+               4  lock Mutex races.rs:14
+               4  waits: lock Mutex races.rs:14
+               5                                                waits: lock Mutex races.rs:14
 
         without decision 2 the test passes; the two runs part here:
                0.000000s        3  task 1 "ba" runs
-               0.000000s        3  task 1 "ba" does lock on Mutex of detsim/tests/it/races.rs:13
+               0.000000s        3  task 1 "ba" does lock on Mutex of detsim/tests/it/races.rs:14
           fails:
-               0.000000s        3  task 1 "ba" is held before lock on Mutex of detsim/tests/it/races.rs:13
+               0.000000s        3  task 1 "ba" is held before lock on Mutex of detsim/tests/it/races.rs:14
                0.000000s        4  task 0 "ab" runs
-               0.000000s        4  task 0 "ab" does lock on Mutex of detsim/tests/it/races.rs:13
+               0.000000s        4  task 0 "ab" does lock on Mutex of detsim/tests/it/races.rs:14
           passes:
-               0.000000s        3  task 1 "ba" does lock on Mutex of detsim/tests/it/races.rs:13
-               0.000000s        3  task 1 "ba" does unlock on Mutex of detsim/tests/it/races.rs:13
-               0.000000s        3  task 1 "ba" does unlock on Mutex of detsim/tests/it/races.rs:13
+               0.000000s        3  task 1 "ba" does lock on Mutex of detsim/tests/it/races.rs:14
+               0.000000s        3  task 1 "ba" does unlock on Mutex of detsim/tests/it/races.rs:14
+               0.000000s        3  task 1 "ba" does unlock on Mutex of detsim/tests/it/races.rs:14
 
     "#]].assert_eq(story);
 }

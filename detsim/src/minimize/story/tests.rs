@@ -78,8 +78,9 @@ fn long_sentences_are_wrapped_below_their_start() {
     let text = wrapped("  1. ", "word ".repeat(30).trim_end());
     assert!(text.lines().all(|line| line.chars().count() <= 100));
     expect![[r#"
+        told:
           1. word word word word word word word word word word word word word word word word word word word
              word word word word word word word word word word word
     "#]]
-    .assert_eq(&text);
+    .assert_eq(&format!("told:\n{text}"));
 }
