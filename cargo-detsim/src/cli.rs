@@ -21,20 +21,24 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Test(Test),
+    /// Build the project as `cargo build` does, `--tests --keep-going` for one, on the simulated
+    /// tokio.
+    Build(Graph),
+    /// Run the project's tests with every crate of its graph on the simulated tokio.
+    ///
+    /// Takes what `cargo test` takes, `--no-run` and filters after `--` included. No file of the
+    /// project is touched; the build is kept in `detsim/` below its target directory.
+    Test(Graph),
 }
 
-/// Run the project's tests with every crate of its graph on the simulated tokio.
-///
-/// Takes what `cargo test` takes, `--no-run` and filters after `--` included. No file of the
-/// project is touched; the build is kept in `detsim/` below its target directory.
+/// What every command takes that builds a graph.
 #[derive(Args, Debug)]
-pub(crate) struct Test {
+pub(crate) struct Graph {
     /// Where the simulator's own crates are kept once they are built [default: `detsim/kernel`
     /// below the target directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) kernel_dir: Option<PathBuf>,
-    /// Arguments of `cargo test`.
+    /// Arguments of cargo's own command.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
     pub(crate) cargo: Vec<OsString>,
 }
@@ -47,7 +51,8 @@ pub(crate) fn run(program: PathBuf, mut args: Vec<OsString>) -> Result<ExitCode>
     }
     args.insert(0, program.into());
     match parse(args).unwrap_or_else(|error| error.exit()) {
-        Command::Test(test) => cmd::test::run(test),
+        Command::Build(graph) => cmd::build::run("build", graph),
+        Command::Test(graph) => cmd::build::run("test", graph),
     }
 }
 
@@ -56,8 +61,8 @@ fn parse(mut words: Vec<OsString>) -> clap::error::Result<Command> {
     let dash = words.iter().position(|word| word == "--");
     let behind = words.split_off(dash.unwrap_or(words.len()));
     let mut command = Cli::try_parse_from(words)?.command;
-    let Command::Test(test) = &mut command;
-    test.cargo.extend(behind);
+    let (Command::Build(graph) | Command::Test(graph)) = &mut command;
+    graph.cargo.extend(behind);
     Ok(command)
 }
 
@@ -65,10 +70,12 @@ fn parse(mut words: Vec<OsString>) -> clap::error::Result<Command> {
 mod tests {
     use super::*;
 
-    fn test(words: &[&str]) -> Test {
+    fn test(words: &[&str]) -> Graph {
         let words = ["cargo detsim", "test"].iter().chain(words);
-        let Command::Test(test) = parse(words.map(OsString::from).collect()).unwrap();
-        test
+        match parse(words.map(OsString::from).collect()) {
+            Ok(Command::Test(graph)) => graph,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

@@ -1,3 +1,3 @@
 //! The commands, one a file.
 
-pub(crate) mod test;
+pub(crate) mod build;

@@ -133,16 +133,22 @@ fn files_below(dir: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 /// Takes from cargo the knowledge that it has built tokio, in every profile. Where that lies
 /// elsewhere than expected, the whole build goes.
 fn forget_tokio(built: &Path) -> io::Result<()> {
-    for profile in fs::read_dir(built)? {
-        let fingerprints = profile?.path().join(".fingerprint");
-        if !fingerprints.is_dir() {
-            return fs::remove_dir_all(built);
+    let mut is_known = false;
+    for entry in fs::read_dir(built)? {
+        let fingerprints = entry?.path().join(".fingerprint");
+        if fingerprints.is_dir() {
+            is_known = true;
+            forget_tokio_in(&fingerprints)?;
         }
-        for entry in fs::read_dir(fingerprints)? {
-            let entry = entry?;
-            if is_tokio(&entry.file_name().to_string_lossy()) {
-                fs::remove_dir_all(entry.path())?;
-            }
+    }
+    if is_known { Ok(()) } else { fs::remove_dir_all(built) }
+}
+
+fn forget_tokio_in(fingerprints: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(fingerprints)? {
+        let entry = entry?;
+        if is_tokio(&entry.file_name().to_string_lossy()) {
+            fs::remove_dir_all(entry.path())?;
         }
     }
     Ok(())

@@ -43,10 +43,10 @@ impl Kernel {
         match status.success() {
             true => Ok(kernel),
             false => Err(Failure::new(format!(
-                "detsim: the simulator does not build with rustc {}; see above; it needs 1.{} or \
-                 newer",
+                "detsim: the simulator does not build with rustc {}; its words are above; where \
+                 it is too old, take {} or a newer one",
                 toolchain.key,
-                env!("CARGO_PKG_RUST_VERSION").trim_start_matches("1."),
+                env!("CARGO_PKG_RUST_VERSION"),
             ))),
         }
     }

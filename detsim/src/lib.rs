@@ -72,7 +72,7 @@ pub mod __private {
     pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     pub use crate::recording::Recording;
     pub use crate::run::{main, run_async, scenario};
-    pub use crate::spec::{SEEDS_DEFAULT, Spec};
+    pub use crate::spec::{Built, SEEDS_DEFAULT, Spec};
     pub use crate::sweep::sweep;
 }
 

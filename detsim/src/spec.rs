@@ -33,12 +33,23 @@ pub struct Spec {
     pub(crate) start_paused: bool,
     pub(crate) flavor: Option<&'static str>,
     pub(crate) worker_threads: Option<usize>,
-    pub(crate) cfg_detsim: bool,
+    pub(crate) built: Built,
     pub(crate) seed: Option<u64>,
     pub(crate) unhandled_panic: Option<&'static str>,
     pub(crate) runtime_name: Option<&'static str>,
     pub(crate) minimize: bool,
     pub(crate) limits: Limits,
+}
+
+/// How a test came to run on the simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Built {
+    /// It calls the simulator, and is built as any other test.
+    Plain,
+    /// By cargo with `--cfg detsim` among the compiler's flags.
+    Cfg,
+    /// By `cargo detsim`.
+    Graph,
 }
 
 /// What bounds one seed and one sweep in the real world.
@@ -72,7 +83,7 @@ impl Spec {
             start_paused: false,
             flavor: None,
             worker_threads: None,
-            cfg_detsim: false,
+            built: Built::Plain,
             seed: None,
             unhandled_panic: None,
             runtime_name: None,
@@ -170,10 +181,10 @@ impl Spec {
         self
     }
 
-    /// Whether the test was compiled with `--cfg detsim`, which its reproduce line must repeat.
+    /// How the test was built, which its reproduce line must repeat; by plain cargo unless said.
     #[must_use]
-    pub const fn cfg_detsim(mut self, cfg_detsim: bool) -> Self {
-        self.cfg_detsim = cfg_detsim;
+    pub const fn built(mut self, built: Built) -> Self {
+        self.built = built;
         self
     }
 
@@ -227,7 +238,7 @@ impl Spec {
 
     /// Whether the test needs `--cfg detsim` among the flags of the compiler.
     pub(crate) fn needs_cfg(&self) -> bool {
-        self.cfg_detsim
+        self.built == Built::Cfg
     }
 
     /// Tells this test from every other of its binary.

@@ -7,6 +7,7 @@
 
 mod bench;
 mod ci;
+mod conformance;
 mod demo;
 mod failure;
 mod minimize;
@@ -34,6 +35,7 @@ struct Cli {
 enum Command {
     Bench(bench::Bench),
     Ci(ci::Ci),
+    Conformance(conformance::Conformance),
     Demo(demo::Demo),
     Minimize(minimize::Minimize),
     Sim(sim::Sim),
@@ -47,6 +49,7 @@ impl Command {
         match self {
             Self::Bench(command) => command.run(),
             Self::Ci(command) => command.run(),
+            Self::Conformance(command) => command.run(),
             Self::Demo(command) => command.run(),
             Self::Minimize(command) => command.run(),
             Self::Sim(command) => command.run(),

@@ -51,6 +51,7 @@ fn tokio_alone_is_built_anew_when_a_file_of_the_shim_has_changed() {
     let prepare = || Graph::prepare(dir.clone(), "t", &plan).unwrap();
     prepare();
     let (tokio, other) = (built(&dir, "tokio-0123456789abcdef"), built(&dir, "tokio-util-0123"));
+    fs::write(dir.join("t/CACHEDIR.TAG"), "").unwrap();
     prepare();
     assert!(tokio.exists() && other.exists());
 

@@ -70,7 +70,9 @@ impl Invocation {
             }
         }
         self.replace_value("--edition", "2024");
-        for word in ["--cfg", "detsim", "--check-cfg", "cfg(detsim)", "-Copt-level=3"] {
+        let cfgs = ["--cfg", "detsim", "--cfg", "detsim=\"graph\""];
+        let known = ["--check-cfg", "cfg(detsim, values(none(), \"graph\"))"];
+        for word in cfgs.into_iter().chain(known).chain(["-Copt-level=3"]) {
             self.push(word);
         }
         let real = self.real_file();

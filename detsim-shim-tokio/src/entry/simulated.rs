@@ -9,8 +9,12 @@ mod scoped;
 pub use detsim::__private::{Spec, TestOutput};
 
 use crate::time::pause;
+use detsim::__private::Built;
 use detsim_executor::Kernel;
 use std::future::Future;
+
+/// `cargo detsim` says by the value of the cfg that it is the one who builds.
+const BUILT: Built = if cfg!(detsim = "graph") { Built::Graph } else { Built::Cfg };
 
 /// Runs a test: a sweep over its seeds.
 ///
@@ -21,7 +25,7 @@ where
     F: Future<Output: TestOutput> + 'static,
 {
     let paused = spec.starts_paused();
-    detsim::__private::run_async(spec.cfg_detsim(true), move || {
+    detsim::__private::run_async(spec.built(BUILT), move || {
         let test = make();
         async move {
             if paused {

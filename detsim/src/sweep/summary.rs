@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::tally::{Bucket, Tally};
 use crate::config::Config;
-use crate::spec::Spec;
+use crate::spec::{Built, Spec};
 
 /// `1998/2000 seeds passed; failing seeds: [847291, 1103982]`, and why seeds are missing, if so.
 pub(crate) fn passed(tally: &Tally, planned: u64) -> String {
@@ -89,7 +89,7 @@ pub(crate) fn replay(spec: &Spec, origin: &Origin<'_>, record: &str) -> String {
 /// The whole command, where this variable says what to run.
 fn typed(spec: &Spec, origin: &Origin<'_>, variable: &str) -> String {
     let mut words = Vec::new();
-    if spec.cfg_detsim {
+    if spec.built == Built::Cfg {
         words.push("RUSTFLAGS=\"--cfg detsim\"".to_owned());
     }
     words.push(variable.to_owned());
@@ -100,7 +100,8 @@ fn typed(spec: &Spec, origin: &Origin<'_>, variable: &str) -> String {
 
 /// The command that runs the test, without its variables.
 pub(crate) fn cargo_test(spec: &Spec, origin: &Origin<'_>) -> String {
-    let mut words = vec!["cargo test".to_owned()];
+    let command = if spec.built == Built::Graph { "cargo detsim test" } else { "cargo test" };
+    let mut words = vec![command.to_owned()];
     words.extend(origin.is_release().then(|| "--release".to_owned()));
     words.extend(origin.package.map(|package| format!("-p {package}")));
     words.extend(integration_test(spec, origin).map(|test| format!("--test {test}")));
@@ -197,12 +198,21 @@ mod tests {
             ],
         );
         check_command(
-            &planted.clone().cfg_detsim(true),
+            &planted.clone().built(Built::Cfg),
             "/p/target/release/deps/planted-0123456789abcdef",
             Some("fifo"),
             expect![[
                 r#"reproduce with: RUSTFLAGS="--cfg detsim" DETSIM_SEED=3 DETSIM_STRATEGY=fifo cargo test --release -p raft --test planted split_brain -- --exact --include-ignored"#
             ]],
+        );
+        check_command(
+            &planted.clone().built(Built::Graph),
+            "/p/target/detsim/x86_64-unknown-linux-gnu/debug/deps/planted-0123456789abcdef",
+            None,
+            expect![
+                "reproduce with: DETSIM_SEED=3 cargo detsim test -p raft --test planted \
+                 split_brain -- --exact --include-ignored"
+            ],
         );
         check_command(
             &Spec::new("raft::log::tests::matches", "src/log.rs", 7),

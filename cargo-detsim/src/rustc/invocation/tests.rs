@@ -58,8 +58,9 @@ fn the_shim_takes_the_name_the_features_and_the_place() {
             + --edition=2024
             + /detsim/shim/src/lib.rs
             + detsim
+            + detsim="graph"
             + --check-cfg
-            + cfg(detsim)
+            + cfg(detsim, values(none(), "graph"))
             + -Copt-level=3
             + tokio=/target/deps/libtokio_real-34.rlib
             + detsim=/kernel/libdetsim.rlib

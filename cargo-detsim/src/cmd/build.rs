@@ -1,4 +1,4 @@
-//! `cargo detsim test`: `cargo test`, built and run on the simulation.
+//! `cargo detsim build` and `test`: cargo's own, with the graph on the simulation.
 //!
 //! Owns the order of the preparations. The last step replaces this process by cargo, which then
 //! has the terminal, the signals and the exit status for itself.
@@ -8,16 +8,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::cargo_args::CargoArgs;
-use crate::cli::Test;
+use crate::cli;
 use crate::failure::{Failure, Result};
 use crate::graph::{Graph, Plan};
 use crate::kernel::{self, Kernel};
 use crate::project::Project;
 use crate::toolchain::Toolchain;
 
-/// Returns only if cargo could not be started.
-pub(crate) fn run(test: Test) -> Result<ExitCode> {
-    let mut args = CargoArgs::new(test.cargo);
+/// Runs `cargo subcommand`. Returns only if it could not be started.
+pub(crate) fn run(subcommand: &str, given: cli::Graph) -> Result<ExitCode> {
+    let mut args = CargoArgs::new(given.cargo);
     let toolchain = Toolchain::find()?;
     // A named target, even if it is the host: build scripts and macros are then compiled apart
     // from what is tested, and keep the real tokio.
@@ -27,13 +27,13 @@ pub(crate) fn run(test: Test) -> Result<ExitCode> {
 
     let project = Project::read(&args, &target)?;
     let build_dir = absolute(target_dir.unwrap_or(project.target_dir).join("detsim"))?;
-    let kernel_dir = absolute(test.kernel_dir.unwrap_or_else(|| build_dir.join("kernel")))?;
+    let kernel_dir = absolute(given.kernel_dir.unwrap_or_else(|| build_dir.join("kernel")))?;
     let kernel = Kernel::build(&kernel_dir, &toolchain, &target)?;
     let shim = kernel::checkout().join("detsim-shim-tokio/src/lib.rs");
     let plan = Plan { tokio: project.tokio, shim, kernel };
     let graph = Graph::prepare(build_dir, &target, &plan)?;
 
-    let mut cargo = graph.cargo("test", &target);
+    let mut cargo = graph.cargo(subcommand, &target);
     let error = cargo.args(args.iter()).exec();
     Err(Failure::start(&cargo, &error))
 }
