@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::kernel::Kernel;
 use crate::rng::fold;
 use crate::site;
+use crate::slots::Slots;
 use crate::stack::Stack;
 use serde::{Deserialize, Serialize};
 use std::panic::Location;
@@ -275,7 +276,6 @@ pub(crate) struct Wait {
 pub(crate) struct Resource {
     pub(crate) kind: ResourceKind,
     pub(crate) site: &'static Location<'static>,
-    pub(crate) sig: u64,
     pub(crate) parties: Vec<Party>,
     pub(crate) waiters: u32,
 }
@@ -283,8 +283,7 @@ pub(crate) struct Resource {
 /// All queued waits of a run.
 #[derive(Debug, Default)]
 pub(crate) struct WaitGraph {
-    pub(crate) waits: Vec<Option<Wait>>,
-    free_waits: Vec<u32>,
+    pub(crate) waits: Slots<Wait>,
     pub(crate) resources: Vec<Resource>,
     free_resources: Vec<u32>,
 }
@@ -292,28 +291,14 @@ pub(crate) struct WaitGraph {
 impl WaitGraph {
     pub(crate) fn clear(&mut self) {
         self.waits.clear();
-        self.free_waits.clear();
         self.resources.clear();
         self.free_resources.clear();
     }
 
     /// A task was woken by another thread.
     pub(crate) fn suspect(&mut self, word: u64) {
-        let waits = self.waits.iter_mut().flatten().filter(|wait| wait.task.word == word);
+        let waits = self.waits.iter_mut().filter(|wait| wait.task.word == word);
         waits.for_each(|wait| wait.suspect = true);
-    }
-
-    fn insert(&mut self, wait: Wait) -> u32 {
-        match self.free_waits.pop() {
-            Some(index) => {
-                self.waits[index as usize] = Some(wait);
-                index
-            }
-            None => {
-                self.waits.push(Some(wait));
-                self.waits.len() as u32 - 1
-            }
-        }
     }
 
     /// The object's place in the graph, made for its first waiter.
@@ -329,26 +314,24 @@ impl WaitGraph {
     }
 
     fn resource(&mut self, object: &Object) -> u32 {
-        let Object { kind, site, sig, .. } = *object;
+        let Object { kind, site, .. } = *object;
         match self.free_resources.pop() {
             Some(index) => {
                 let old = &mut self.resources[index as usize];
-                (old.kind, old.site, old.sig, old.waiters) = (kind, site, sig, 0);
+                (old.kind, old.site, old.waiters) = (kind, site, 0);
                 index
             }
             None => {
-                self.resources.push(Resource { kind, site, sig, parties: Vec::new(), waiters: 0 });
+                self.resources.push(Resource { kind, site, parties: Vec::new(), waiters: 0 });
                 self.resources.len() as u32 - 1
             }
         }
     }
 
     fn leave(&mut self, object: &mut Object, record: u32) {
-        let Some(slot) = self.waits.get_mut(record as usize) else { return };
-        if slot.take().is_none() {
+        if self.waits.take(record).is_none() {
             return;
         }
-        self.free_waits.push(record);
         let Some(resource) = self.resources.get_mut((object.node as usize).wrapping_sub(1)) else {
             return;
         };
@@ -390,7 +373,7 @@ impl Block {
             suspect: false,
             stack,
         };
-        let record = kernel.graph.insert(wait) + 1;
+        let record = kernel.graph.waits.insert(wait) + 1;
         kernel.record_with(|k| Event::Blocked {
             task: k.current_number(),
             op,

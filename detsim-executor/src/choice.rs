@@ -167,16 +167,6 @@ impl Choices {
         picked
     }
 
-    /// True with probability `part / whole`; the default is false.
-    #[inline]
-    pub fn chance(&mut self, domain: Domain, anchor: Anchor, part: u64, whole: u64) -> bool {
-        if part == 0 {
-            return false;
-        }
-        // 0 stays the default: the top `part` values are the ones that say yes.
-        self.draw(domain, anchor, whole, 0) >= whole - part
-    }
-
     /// True with the probability of `ratio`; the default is false, and a recorded choice is 1 for
     /// true. Draws no word where the ratio is 0.
     #[inline]

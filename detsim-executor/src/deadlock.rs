@@ -95,7 +95,7 @@ impl Kernel {
     pub(crate) fn blocked_task(&self, index: u32) -> BlockedTask {
         let tag = self.tag_of(index);
         let slot = self.tasks.get(index).expect("invariant: a living task has a slot");
-        let waits = || self.graph.waits.iter().flatten().filter(|w| w.task == tag && !w.suspect);
+        let waits = || self.graph.waits.iter().filter(|w| w.task == tag && !w.suspect);
         let stack = waits().find_map(|wait| wait.stack.as_ref()).filter(|_| !self.brief);
         BlockedTask {
             number: tag.number,

@@ -102,7 +102,7 @@ impl Kernel {
         let place = Place {
             at: self.now(),
             step: self.steps,
-            events: self.recorder.trace().moments.len() as u64,
+            events: self.events(),
             task: self.shown_task(self.current_tag()),
         };
         self.choices.set_place(place);

@@ -166,6 +166,11 @@ impl Kernel {
         self.steps
     }
 
+    /// The events that were kept so far, where the run is recorded.
+    pub fn events(&self) -> u64 {
+        self.recorder.trace().moments.len() as u64
+    }
+
     /// Virtual time, without the cost of a reading.
     #[inline]
     pub fn now(&self) -> SimTime {
@@ -512,7 +517,7 @@ impl Kernel {
     }
 
     pub(crate) fn wait_mut(&mut self, record: u32) -> Option<&mut Wait> {
-        self.graph.waits.get_mut((record as usize).wrapping_sub(1))?.as_mut()
+        self.graph.waits.get_mut(record.wrapping_sub(1))
     }
 
     /// The first failure of a run is its failure.

@@ -33,6 +33,7 @@ mod sim;
 mod site;
 mod sleep;
 mod slot;
+mod slots;
 mod stack;
 mod task;
 pub mod time;

@@ -5,6 +5,7 @@
 //! deadline here is current unless the device is marked as touched.
 
 use crate::SimTime;
+use crate::slots::Slots;
 use crate::timer::{Action, Deadline, TimerKey, Timers};
 use std::fmt;
 use std::panic::Location;
@@ -37,11 +38,9 @@ pub struct DeviceId(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) struct Queue {
     timers: Timers,
-    callbacks: Vec<Option<Callback>>,
-    free: Vec<u32>,
+    callbacks: Slots<Callback>,
     /// Wakers that are not ours, each of one timer.
-    wakers: Vec<Option<Waker>>,
-    free_wakers: Vec<u32>,
+    wakers: Slots<Waker>,
     devices: Vec<Deadline>,
     touched: Vec<u32>,
     seq: u64,
@@ -55,10 +54,8 @@ impl Default for Queue {
     fn default() -> Self {
         Self {
             timers: Timers::default(),
-            callbacks: Vec::new(),
-            free: Vec::new(),
-            wakers: Vec::new(),
-            free_wakers: Vec::new(),
+            callbacks: Slots::default(),
+            wakers: Slots::default(),
             devices: Vec::new(),
             touched: Vec::new(),
             seq: 0,
@@ -71,10 +68,8 @@ impl Default for Queue {
 impl Queue {
     /// Forgets everything that was to happen; what had been put in is dropped by the caller,
     /// outside of the kernel.
-    pub(crate) fn reset(&mut self) -> (Vec<Option<Callback>>, Vec<Option<Waker>>) {
+    pub(crate) fn reset(&mut self) -> (Slots<Callback>, Slots<Waker>) {
         self.timers.clear();
-        self.free.clear();
-        self.free_wakers.clear();
         self.devices.clear();
         self.touched.clear();
         self.seq = 0;
@@ -135,39 +130,19 @@ impl Queue {
     }
 
     pub(crate) fn call_at(&mut self, at: SimTime, callback: Callback) {
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.callbacks[index as usize] = Some(callback);
-                index
-            }
-            None => {
-                self.callbacks.push(Some(callback));
-                self.callbacks.len() as u32 - 1
-            }
-        };
+        let index = self.callbacks.insert(callback);
         self.arm(at, Action::Call(index));
     }
 
     /// A timer for a waker that is not one of ours.
     pub(crate) fn wake_at(&mut self, at: SimTime, waker: Waker) -> TimerKey {
-        let index = match self.free_wakers.pop() {
-            Some(index) => {
-                self.wakers[index as usize] = Some(waker);
-                index
-            }
-            None => {
-                self.wakers.push(Some(waker));
-                self.wakers.len() as u32 - 1
-            }
-        };
+        let index = self.wakers.insert(waker);
         self.arm(at, Action::Foreign(index))
     }
 
     /// The waker of [`Action::Foreign`].
     pub(crate) fn take_waker(&mut self, index: u32) -> Option<Waker> {
-        let waker = self.wakers.get_mut(index as usize)?.take();
-        self.free_wakers.push(index);
-        waker
+        self.wakers.take(index)
     }
 
     /// Cancels a timer; a foreign waker comes back, to be dropped outside of the kernel.
@@ -181,9 +156,7 @@ impl Queue {
     }
 
     pub(crate) fn take_callback(&mut self, index: u32) -> Option<Callback> {
-        let callback = self.callbacks.get_mut(index as usize)?.take();
-        self.free.push(index);
-        callback
+        self.callbacks.take(index)
     }
 
     pub(crate) fn add_device(&mut self) -> DeviceId {

@@ -423,19 +423,6 @@ impl Kernel {
     }
 }
 
-/// Runs `f` as something of a node: tasks it spawns belong to the node.
-pub(crate) fn as_node(node: NodeId, f: &dyn Fn()) {
-    let before = context::with(|kernel| {
-        let before = (kernel.current_index(), kernel.current_tag(), kernel.current_node());
-        kernel.set_current(before.0, before.1, node);
-        before
-    });
-    f();
-    if let Some((slot, tag, node)) = before {
-        context::with(|kernel| kernel.set_current(slot, tag, node));
-    }
-}
-
 /// Drops the tasks of a node, in the order of their numbers; not the one that runs, which goes
 /// when its poll is over.
 pub(crate) fn drop_tasks_of(node: NodeId) {
@@ -489,7 +476,7 @@ pub(crate) fn tear_down(sim: &Sim) {
             drop(catch_unwind(AssertUnwindSafe(|| sim.each_device(|device| device.on_end()))));
             let rest = context::with(|kernel| (kernel.queue.reset(), kernel.nodes.take_inits()));
             let empty = rest.as_ref().is_none_or(|((c, w), i)| {
-                c.is_empty() && w.is_empty() && i.iter().all(Option::is_none)
+                c.is_unused() && w.is_unused() && i.iter().all(Option::is_none)
             });
             drop(catch_unwind(AssertUnwindSafe(|| drop(rest))));
             if empty && context::with(|kernel| kernel.tasks.alive()) == Some(0) {

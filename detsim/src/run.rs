@@ -124,7 +124,7 @@ fn measures(sim: &Sim, options: &RunOptions) -> RunOutcome {
     RunOutcome {
         hash: sim.hash().word(),
         steps: sim.with(|kernel| kernel.steps()),
-        events: if options.keeps == Keeps::All { sim.trace().moments.len() as u64 } else { 0 },
+        events: if options.keeps == Keeps::All { sim.with(|kernel| kernel.events()) } else { 0 },
         sim_time_ns: sim.with(|kernel| kernel.now()).as_nanos(),
         recording: Recording::of(sim, options),
         ..RunOutcome::PASS

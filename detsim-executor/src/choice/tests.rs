@@ -79,10 +79,10 @@ fn a_value_out_of_bounds_is_the_default() {
 fn a_chance_of_nothing_draws_nothing() {
     let (mut a, d) = fresh(false);
     let (mut b, e) = fresh(false);
-    assert!(!a.chance(d, anchor(0), 0, 10));
+    assert!(!a.happens(d, anchor(0), Ratio::NEVER));
     assert_eq!(run(&mut a, d), run(&mut b, e));
-    assert!((0..50).any(|i| a.chance(d, anchor(i), 1, 4)));
-    assert!(a.chance(d, anchor(0), 4, 4));
+    assert!((0..50).any(|i| a.happens(d, anchor(i), Ratio::new(1, 4))));
+    assert!(a.happens(d, anchor(0), Ratio::ALWAYS));
 }
 
 #[test]

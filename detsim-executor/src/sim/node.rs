@@ -57,7 +57,7 @@ impl Node {
             entry.init.replace(Rc::clone(&init))
         });
         drop(old);
-        self.sim.inside(|| run::as_node(self.id, &*init));
+        self.within(&*init);
     }
 
     /// Runs `f` as something of the node: tasks that it spawns belong to the node.
@@ -77,6 +77,11 @@ impl Node {
     #[track_caller]
     pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         assert!(self.state() != NodeState::Down, "detsim: node {} is down", self.name());
+        self.within(f)
+    }
+
+    #[track_caller]
+    fn within<R>(&self, f: impl FnOnce() -> R) -> R {
         self.sim.inside(|| {
             let _entered = Entered(context::with(|kernel| kernel.swap_node(self.id)));
             f()
@@ -134,7 +139,7 @@ impl Node {
         });
         self.sim.each_device(|device| device.on_restart(self.id));
         if let Some(init) = init {
-            self.sim.inside(|| run::as_node(self.id, &*init));
+            self.within(&*init);
         }
     }
 
