@@ -20,6 +20,9 @@
 pub use tokio::*;
 
 #[cfg(detsim)]
+#[cfg_attr(not(test), expect(dead_code, reason = "goes with the first `blocking_*` call"))]
+mod blocking;
+#[cfg(detsim)]
 mod context;
 #[cfg(detsim)]
 #[doc(hidden)]
