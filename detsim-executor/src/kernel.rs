@@ -101,6 +101,8 @@ pub struct Kernel {
     /// The slot of the task that ran last.
     pub(crate) last_run: u32,
     probing: bool,
+    /// Operations that the current task may yet complete in this poll.
+    pub(crate) budget: u32,
     shared: Weak<Shared>,
 }
 

@@ -10,6 +10,7 @@
 
 pub mod block;
 mod bound;
+mod budget;
 pub mod choice;
 pub mod context;
 mod deadlock;
@@ -56,7 +57,7 @@ pub use queue::DeviceId;
 pub use rng::{Ratio, Stream};
 pub use scheduler::{Scheduler, Strategy};
 pub use sim::{Node, Report, Sim};
-pub use sleep::{Sleep, YieldNow, sleep_until, yield_now};
+pub use sleep::{Sleep, YieldNow, sleep_until, yield_now, yield_with};
 pub use time::SimTime;
 pub use timer::Deadline;
 pub use trace::{RunHash, Trace};

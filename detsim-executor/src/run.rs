@@ -9,6 +9,7 @@
 use crate::SimTime;
 use crate::block::TaskTag;
 use crate::bound::kernel::{self, Guard};
+use crate::budget::BUDGET;
 use crate::context;
 use crate::deadlock::Deadlock;
 use crate::event::{Event, NodeChange, NodeId, TaskNumber};
@@ -297,6 +298,7 @@ impl Kernel {
         self.hash.step(sig);
         self.set_current(index, tag, node);
         self.stopped = false;
+        self.budget = BUDGET;
         self.last_run = index;
         self.record_with(|kernel| Event::Stepped { task: kernel.current_number() });
         Some(Turn { slot: index, word, body, aborted })

@@ -138,13 +138,14 @@ impl Future for YieldNow {
             return Poll::Ready(());
         }
         self.yielded = true;
-        yield_once(cx.waker());
+        yield_with(cx.waker());
         Poll::Pending
     }
 }
 
-/// Compiled once.
-fn yield_once(waker: &Waker) {
+/// The current task, which is about to return `Pending` to whoever polled it with `waker`, is polled
+/// again after the other ready tasks have run.
+pub fn yield_with(waker: &Waker) {
     let word = waker::ours(waker);
     if context::with(|kernel| kernel.yield_as(word)) != Some(true) {
         waker.wake_by_ref();

@@ -3,6 +3,7 @@
 #![cfg(detsim)]
 
 mod abuse;
+mod coop;
 mod deadlock;
 mod entry;
 mod fairness;
