@@ -20,7 +20,6 @@
 pub use tokio::*;
 
 #[cfg(detsim)]
-#[cfg_attr(not(test), expect(dead_code, reason = "goes with the first `blocking_*` call"))]
 mod blocking;
 #[cfg(detsim)]
 mod context;

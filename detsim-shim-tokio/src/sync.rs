@@ -24,6 +24,11 @@ mod value;
 
 pub use tokio::sync::*;
 
+/// Futures that have a name.
+pub mod futures {
+    pub use super::notify::{Notified, OwnedNotified};
+}
+
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard};
-pub use notify::{Notified, Notify, OwnedNotified};
+pub use notify::Notify;
 pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};

@@ -3,6 +3,7 @@
 //! Mirrors tokio's. Owns: [`Mutex`] and its guards' names. Does not own: the permit and its queue
 //! ([`super::batch_semaphore`]), or how a guard reaches the value ([`super::value`]).
 
+use crate::blocking::block_on;
 use crate::sync::batch_semaphore::Permit;
 use crate::sync::errors;
 use crate::sync::value::{self, Guarded, Held, Holding, OwnedPermit};
@@ -91,6 +92,24 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         let held = value::hold_owned(self, Location::caller());
         async move { OwnedMutexGuard { held: held.await } }
+    }
+
+    /// Blocks the thread until it has the lock.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_lock(&self) -> MutexGuard<'_, T> {
+        block_on(self.lock())
+    }
+
+    /// As [`Self::blocking_lock`], with a guard that keeps the mutex alive.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_lock_owned(self: Arc<Self>) -> OwnedMutexGuard<T> {
+        block_on(self.lock_owned())
     }
 
     /// Takes the lock, if it is free and nobody waits for it.

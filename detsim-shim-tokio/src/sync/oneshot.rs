@@ -3,6 +3,7 @@
 //! Mirrors tokio's. Owns: [`Sender`] and [`Receiver`]. Invariants: a value is moved in and out in a
 //! section, and dropped outside of it; each end waits in the graph while its future is pending.
 
+use crate::blocking::block_on;
 use crate::sync::batch_semaphore::operate;
 use crate::sync::errors;
 use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Waiter, storable};
@@ -291,6 +292,18 @@ impl<T> Receiver<T> {
         drop(section);
         self.finish();
         value.ok_or(TryRecvError::Closed)
+    }
+
+    /// Blocks the thread until the value is there.
+    ///
+    /// # Errors
+    /// Where the sender was dropped.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_recv(self) -> Result<T, RecvError> {
+        block_on(self)
     }
 
     /// It has given its output: it is no end of the channel any more.

@@ -3,6 +3,7 @@
 //! Mirrors tokio's. Owns: [`Semaphore`] and its permits. Does not own: the queue and the fairness
 //! ([`super::batch_semaphore`]).
 
+use crate::blocking::block_on;
 use crate::sync::batch_semaphore as batch;
 use crate::sync::holders::Key;
 use detsim_executor::ResourceKind;
@@ -117,6 +118,30 @@ impl Semaphore {
         Acquire { acquire, semaphore: self, permits: n, _pinned: PhantomPinned }
     }
 
+    /// Blocks the thread as [`Self::acquire`] waits.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_acquire(&self) -> Result<SemaphorePermit<'_>, AcquireError> {
+        block_on(self.acquire())
+    }
+
+    /// Blocks the thread as [`Self::acquire_many`] waits.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, AcquireError> {
+        block_on(self.acquire_many(n))
+    }
+
     /// Takes a permit, if one is free.
     ///
     /// # Errors
@@ -163,6 +188,33 @@ impl Semaphore {
             drop(acquire);
             Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
         }
+    }
+
+    /// Blocks the thread as [`Self::acquire_owned`] waits.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_acquire_owned(self: Arc<Self>) -> Result<OwnedSemaphorePermit, AcquireError> {
+        block_on(self.acquire_owned())
+    }
+
+    /// Blocks the thread as [`Self::acquire_many_owned`] waits.
+    ///
+    /// # Errors
+    /// Where the semaphore is closed.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_acquire_many_owned(
+        self: Arc<Self>,
+        n: u32,
+    ) -> Result<OwnedSemaphorePermit, AcquireError> {
+        block_on(self.acquire_many_owned(n))
     }
 
     /// As [`Self::try_acquire`], with a permit that keeps the semaphore alive.

@@ -3,6 +3,7 @@
 #![cfg(detsim)]
 
 mod abuse;
+mod blocking;
 mod coop;
 mod deadlock;
 mod entry;

@@ -203,5 +203,5 @@ fn the_futures_are_as_pinned_as_tokios() {
     // Ambiguous, and so no program, where the type is `Unpin`.
     <tokio::time::Sleep as NotUnpin<_>>::check();
     <tokio::time::Timeout<std::future::Ready<()>> as NotUnpin<_>>::check();
-    <tokio::sync::Notified<'static> as NotUnpin<_>>::check();
+    <tokio::sync::futures::Notified<'static> as NotUnpin<_>>::check();
 }

@@ -6,6 +6,7 @@
 use super::chan::{Closing, Receiving, Refused, Sending};
 use super::ends::{self, Recv, Rx, Send, Tx, WeakTx};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
+use crate::blocking::block_on;
 use crate::sync::ring::Slot;
 use crate::time::{Duration, timeout};
 use std::fmt;
@@ -124,6 +125,18 @@ impl<T> Sender<T> {
                 Err(_) => Err(SendTimeoutError::Timeout(value)),
             }
         }
+    }
+
+    /// Blocks the thread until there is a place, and sends.
+    ///
+    /// # Errors
+    /// The message again, where the receiver is gone or closed.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_send(&self, value: T) -> Result<(), SendError<T>> {
+        block_on(self.send(value))
     }
 
     /// Whether the receiver is gone or closed.
@@ -309,6 +322,24 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.rx.try_recv(Location::caller()).map_err(try_recv_error)
+    }
+
+    /// Blocks the thread until there is a message; `None` once no more can come.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_recv(&mut self) -> Option<T> {
+        block_on(self.recv())
+    }
+
+    /// Blocks the thread as [`Self::recv_many`] waits.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+        block_on(self.recv_many(buffer, limit))
     }
 
     /// Takes no new messages; those that are there can still be received.

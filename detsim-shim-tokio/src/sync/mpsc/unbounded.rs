@@ -6,6 +6,7 @@
 use super::bounded::try_recv_error;
 use super::chan::{Closing, Receiving, UNBOUNDED};
 use super::ends::{self, Recv, Rx, Tx, WeakTx};
+use crate::blocking::block_on;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomPinned;
@@ -157,6 +158,24 @@ impl<T> UnboundedReceiver<T> {
     #[track_caller]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         self.rx.try_recv(Location::caller()).map_err(try_recv_error)
+    }
+
+    /// Blocks the thread until there is a message; `None` once no more can come.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_recv(&mut self) -> Option<T> {
+        block_on(self.recv())
+    }
+
+    /// Blocks the thread as [`Self::recv_many`] waits.
+    ///
+    /// # Panics
+    /// In a task.
+    #[track_caller]
+    pub fn blocking_recv_many(&mut self, buffer: &mut Vec<T>, limit: usize) -> usize {
+        block_on(self.recv_many(buffer, limit))
     }
 
     /// Takes no new messages; those that are there can still be received.
