@@ -6,7 +6,7 @@
 use crate::SimTime;
 use crate::bound::kernel;
 use crate::event::NodeId;
-use crate::join::JoinHandle;
+use crate::join::{Belongs, JoinHandle};
 use crate::kernel::Kernel;
 use crate::sim::Sim;
 use std::future::Future;
@@ -51,7 +51,7 @@ where
 {
     let site = std::panic::Location::caller();
     assert!(is_inside(), "{OUTSIDE}");
-    crate::join::spawn(future, name, None, site)
+    crate::join::spawn(future, Belongs { name, ..Belongs::default() }, site)
 }
 
 /// What [`glance`] sees.

@@ -8,6 +8,7 @@ use crate::block::{Role, Wait};
 use crate::failure::Where;
 use crate::kernel::Kernel;
 use crate::site;
+use crate::task::Slot;
 use crate::waker::unpack;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,18 @@ pub struct Deadlock {
     pub cycles: Vec<Vec<u32>>,
 }
 
+/// Why a task could not run even if it were woken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Held {
+    /// It could.
+    #[default]
+    No,
+    /// Its node is paused.
+    ByNode,
+    /// Its group is not driven.
+    ByRuntime,
+}
+
 /// A task that waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedTask {
@@ -35,8 +48,8 @@ pub struct BlockedTask {
     pub node: Option<String>,
     /// Where it was spawned.
     pub spawned: String,
-    /// Why it could not run even if it were woken: its node is paused.
-    pub paused: bool,
+    /// Why it could not run even if it were woken.
+    pub held: Held,
     /// What it waits for; nothing where it waits for something foreign to the simulation.
     pub waits: Vec<WaitsFor>,
     /// The awaits it is in, innermost first.
@@ -102,10 +115,18 @@ impl Kernel {
             name: self.names.text(tag.name).map(str::to_owned),
             node: self.shown_node(slot.node),
             spawned: site::shown(self.tasks.cold(index).site),
-            paused: !self.nodes.runs(slot.node),
+            held: self.held(slot),
             waits: waits().map(|wait| self.waits_for(wait)).collect(),
             stack: stack.map_or_else(Vec::new, |stack| stack.frames()),
             would_run: false,
+        }
+    }
+
+    fn held(&self, slot: &Slot) -> Held {
+        match (self.nodes.runs(slot.node), self.groups.runs(slot.group)) {
+            (false, _) => Held::ByNode,
+            (_, false) => Held::ByRuntime,
+            _ => Held::No,
         }
     }
 
@@ -231,6 +252,16 @@ impl fmt::Display for Deadlock {
     }
 }
 
+impl Held {
+    fn shown(self) -> &'static str {
+        match self {
+            Self::No => "",
+            Self::ByNode => ", its node is paused",
+            Self::ByRuntime => ", nobody drives its runtime",
+        }
+    }
+}
+
 impl fmt::Display for BlockedTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "  {}", self.title())?;
@@ -238,7 +269,7 @@ impl fmt::Display for BlockedTask {
             write!(f, " on {node}")?;
         }
         write!(f, ", spawned at {}", self.spawned)?;
-        writeln!(f, "{}", if self.paused { ", its node is paused" } else { "" })?;
+        writeln!(f, "{}", self.held.shown())?;
         self.waits.iter().try_for_each(|wait| wait.fmt(f))?;
         if self.waits.is_empty() {
             writeln!(f, "    waits for something that is not of the simulation")?;

@@ -55,7 +55,7 @@ impl Kernel {
 
     fn ready_slot(&self, sig: u64) -> Option<u32> {
         let mut living = self.tasks.living();
-        living.find(|(_, s)| s.sig == sig && s.queued && self.nodes.runs(s.node)).map(|(i, _)| i)
+        living.find(|(_, s)| s.sig == sig && s.queued && self.runs(s)).map(|(i, _)| i)
     }
 
     /// Is the current task stopped before this operation? `own`: it waits with its own waker, so

@@ -8,9 +8,11 @@ use crate::block::TaskTag;
 use crate::context;
 use crate::event::{Event, NodeId, TaskNumber};
 use crate::failure::Failure;
+use crate::group::GroupId;
 use crate::kernel::Kernel;
 use crate::rng::fold;
-use crate::slot::{self, BodyPtr, JoinPtr, Joinable, Lost};
+use crate::run;
+use crate::slot::{self, AbortPtr, BodyPtr, JoinPtr, Joinable, Lost};
 use crate::task::Spawn;
 use std::any::Any;
 use std::fmt;
@@ -30,8 +32,9 @@ pub struct JoinHandle<T> {
 }
 
 /// Aborts a task, without waiting for it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct AbortHandle {
+    task: AbortPtr,
     tag: TaskTag,
 }
 
@@ -50,11 +53,24 @@ enum Cause {
     },
 }
 
-/// Spawns on `node`, or on the node of whoever runs. A simulation runs on this thread.
+const HAS_TASK: &str = "invariant: a handle has its task until it is dropped";
+
+/// Where a task belongs, and what it is called.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Belongs<'a> {
+    pub(crate) name: &'a str,
+    /// That of whoever runs, where none is given.
+    pub(crate) node: Option<NodeId>,
+    /// That of whoever runs, where none is given.
+    pub(crate) group: Option<GroupId>,
+    /// Somebody blocks on it: no task that the program spawned.
+    pub(crate) main: bool,
+}
+
+/// Spawns a task. A simulation runs on this thread.
 pub(crate) fn spawn<F>(
     future: F,
-    name: &str,
-    node: Option<NodeId>,
+    belongs: Belongs<'_>,
     site: &'static Location<'static>,
 ) -> JoinHandle<F::Output>
 where
@@ -62,7 +78,7 @@ where
 {
     let (body, task) = slot::boxed(future, site);
     let type_name = std::any::type_name::<F>();
-    let tag = enroll(body, type_name, name, node, site);
+    let tag = enroll(body, type_name, belongs, site);
     JoinHandle { task: Some(task), tag, site }
 }
 
@@ -71,16 +87,22 @@ where
 fn enroll(
     body: BodyPtr,
     type_name: &'static str,
-    name: &str,
-    node: Option<NodeId>,
+    belongs: Belongs<'_>,
     site: &'static Location<'static>,
 ) -> TaskTag {
+    let Belongs { name, node, group, main } = belongs;
     let enroll = |kernel: &mut Kernel| {
         let name = kernel.names.number(name);
         let node = node.unwrap_or_else(|| kernel.current_node());
-        kernel.enroll(Spawn { site, type_name, name, node, preemptible: true }, body)
+        let group = group.unwrap_or_else(|| kernel.current_group());
+        let tag = kernel.enroll(Spawn { site, type_name, name, node, group, main }, body);
+        (tag, kernel.is_open(group))
     };
-    context::with(enroll).unwrap_or_else(|| context::outside())
+    let (tag, lives) = context::with(enroll).unwrap_or_else(|| context::outside());
+    if !lives {
+        run::drop_task(crate::waker::unpack(tag.word).1);
+    }
+    tag
 }
 
 impl Kernel {
@@ -90,11 +112,12 @@ impl Kernel {
         }
         let sig = self.task_signature(&spawn);
         let parent = self.current_slot().map_or(0, |slot| slot.history);
-        let index = self.tasks.enroll(spawn, body, sig);
+        let (group, preemptible) = self.groups.admit(spawn.group, spawn.main);
+        let index = self.tasks.enroll(spawn, group, body, sig);
         if let Some(slot) = self.tasks.get_mut(index) {
             slot.history = fold(sig, parent);
         }
-        self.arm_stop(index);
+        self.arm_stop(index, preemptible);
         let tag = self.tag_of(index);
         self.record_with(|kernel| {
             let name = kernel.names.text(spawn.name).unwrap_or_default();
@@ -121,17 +144,18 @@ impl Kernel {
 impl<T> JoinHandle<T> {
     /// Aborts the task: its future is dropped where it waits. A task that has ended stays ended.
     pub fn abort(&self) {
-        self.abort_handle().abort();
+        crate::lane::Lane::abort(self.tag.word);
     }
 
     /// A handle that can only abort.
     pub fn abort_handle(&self) -> AbortHandle {
-        AbortHandle { tag: self.tag }
+        let task = self.task.as_ref().expect(HAS_TASK).abort();
+        AbortHandle { task, tag: self.tag }
     }
 
     #[inline]
     fn task(&self) -> &dyn Joinable<T> {
-        self.task.as_ref().expect("invariant: a handle has its task until it is dropped").get()
+        self.task.as_ref().expect(HAS_TASK).get()
     }
 
     /// Whether the task has ended.
@@ -151,9 +175,20 @@ impl AbortHandle {
         crate::lane::Lane::abort(self.tag.word);
     }
 
+    /// Whether the task has ended.
+    pub fn is_finished(&self) -> bool {
+        self.task.is_finished()
+    }
+
     /// The number of the task.
     pub fn number(&self) -> TaskNumber {
         TaskNumber(self.tag.number)
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle").field("id", &self.tag.number).finish_non_exhaustive()
     }
 }
 

@@ -10,6 +10,7 @@ use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
 use crate::event::{Event, NodeId, SetId, TaskNumber};
 use crate::failure::Failure;
+use crate::group::Groups;
 use crate::limits::Limits;
 use crate::names::Names;
 use crate::node::Nodes;
@@ -86,6 +87,7 @@ pub struct Kernel {
     pub(crate) hash: RunHash,
     pub(crate) graph: WaitGraph,
     pub(crate) nodes: Nodes,
+    pub(crate) groups: Groups,
     pub(crate) names: Names,
     pub(crate) memory: Memory,
     pub(crate) recorder: Recorder,
@@ -123,6 +125,7 @@ impl Kernel {
         self.recorder.reset(config.record);
         self.nodes.reset();
         self.names.reset();
+        drop(self.groups.reset());
         self.failure = None;
         self.user = None;
         (self.current, self.tag, self.node) = (NO_TASK, TaskTag::NOBODY, NodeId::NONE);
@@ -147,9 +150,9 @@ impl Kernel {
         self.shared.upgrade()
     }
 
-    /// The owner id of the run.
+    /// The number of the run: unique in the process.
     #[inline]
-    pub(crate) fn id(&self) -> u64 {
+    pub fn id(&self) -> u64 {
         self.id
     }
 
@@ -271,6 +274,9 @@ impl Kernel {
         if !self.nodes.runs(slot.node) {
             return self.nodes.park(slot.node, index);
         }
+        if !self.groups.runs(slot.group) {
+            return self.groups.park(slot.group, index);
+        }
         self.make_ready(index);
     }
 
@@ -356,10 +362,8 @@ impl Kernel {
     }
 
     /// Before which operation a fresh task is stopped first.
-    pub(crate) fn arm_stop(&mut self, slot: u32) {
-        let preemptible = self.preempt == Preempt::Ops
-            && self.tasks.get(slot).is_some_and(|slot| slot.preemptible);
-        let stop_at = match preemptible {
+    pub(crate) fn arm_stop(&mut self, slot: u32, preemptible: bool) {
+        let stop_at = match preemptible && self.preempt == Preempt::Ops {
             false => u32::MAX,
             true if self.choices.is_replay() => 0,
             true => self.policy.preempt_after().unwrap_or(u32::MAX),
@@ -421,6 +425,7 @@ impl Kernel {
     pub(crate) fn yield_as(&mut self, word: Option<u64>) -> bool {
         let runs = self.nodes.runs(self.node);
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        let runs = runs && self.groups.runs(slot.group);
         slot.op = OpKind::Yield;
         if word != Some(self.tag.word) {
             return false;

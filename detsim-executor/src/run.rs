@@ -11,7 +11,7 @@ use crate::block::TaskTag;
 use crate::bound::kernel::{self, Guard};
 use crate::budget::BUDGET;
 use crate::context;
-use crate::deadlock::Deadlock;
+use crate::deadlock::{Deadlock, Held};
 use crate::event::{Event, NodeChange, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::here;
@@ -23,12 +23,13 @@ use crate::queue::Due;
 use crate::sim::{Report, Shared, Sim};
 use crate::slot::{BodyPtr, Lost};
 use crate::stack;
+use crate::task::Slot;
 use crate::timer::Action;
 use crate::waker::{pack, probing_waker, unpack, waker};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// How long a run that has nothing to do waits for a thread that has used its objects.
@@ -111,9 +112,9 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             continue;
         }
         let number = kernel.current_number();
-        let body = kernel.finish_turn(&turn);
+        let ended = kernel.finish_turn(&turn);
         drop(kernel);
-        drop(body);
+        ended.settle();
         drop(turn);
         kernel = enter();
         if main == Some(number) {
@@ -238,7 +239,7 @@ fn fire() {
             kernel.steps -= 1;
             let waker = kernel.queue.take_waker(index);
             drop(kernel);
-            guarded(|| waker.into_iter().for_each(std::task::Waker::wake));
+            guarded(|| waker.into_iter().for_each(Waker::wake));
         }
         Some(Action::Call(index)) => {
             let callback = kernel.queue.take_callback(index);
@@ -330,7 +331,7 @@ impl Kernel {
     }
 
     /// The task has ended: its body comes back, to be dropped outside of the kernel.
-    fn finish_turn(&mut self, turn: &Turn) -> Option<BodyPtr> {
+    fn finish_turn(&mut self, turn: &Turn) -> Ended {
         if !self.paused_clock {
             self.now_ns += POLL_NS;
         }
@@ -340,18 +341,34 @@ impl Kernel {
             self.completed += 1;
             self.record_with(|_| Event::Finished { task: number });
         }
-        self.policy_forget(turn.slot);
-        self.tasks.finish(turn.slot)
+        self.end_task(turn.slot)
+    }
+
+    /// Takes a task out of everything that knows of it.
+    fn end_task(&mut self, slot: u32) -> Ended {
+        self.forget_ready(slot);
+        let group = self.tasks.get(slot).map(|slot| (slot.group, slot.main));
+        let waiter = group.and_then(|(group, main)| self.groups.leave(group, main));
+        Ended { body: self.tasks.finish(slot), waiter }
+    }
+
+    /// Whether the task may run, as far as its node and its group go.
+    #[inline]
+    pub(crate) fn runs(&self, slot: &Slot) -> bool {
+        self.nodes.runs(slot.node) && self.groups.runs(slot.group)
     }
 
     /// A task that woke itself in its last poll stands in the ready set.
-    fn policy_forget(&mut self, slot: u32) {
-        let queued = self.tasks.get(slot).filter(|slot| slot.queued).map(|slot| slot.node);
-        match queued {
-            Some(node) if self.nodes.runs(node) => self.policy.remove(slot),
-            Some(node) => self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot),
-            None => {}
+    fn forget_ready(&mut self, slot: u32) {
+        let Some(task) = self.tasks.get(slot).filter(|task| task.queued) else { return };
+        let (node, group) = (task.node, task.group);
+        if self.runs(task) {
+            return self.policy.remove(slot);
         }
+        if node != NodeId::NONE {
+            self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot);
+        }
+        self.groups.unpark(group, slot);
     }
 
     #[inline]
@@ -402,8 +419,9 @@ impl Kernel {
     /// Moves the ready tasks of a node out of the ready set.
     pub(crate) fn pause_node(&mut self, node: NodeId) {
         self.nodes.entry_mut(node).state = NodeState::Paused;
+        let of_node = self.tasks.living().filter(|(_, s)| s.node == node && s.queued);
         let ready: Vec<u32> =
-            self.tasks.living().filter(|(_, s)| s.node == node && s.queued).map(|e| e.0).collect();
+            of_node.filter(|(_, s)| self.groups.runs(s.group)).map(|e| e.0).collect();
         for slot in ready {
             self.policy.remove(slot);
             self.nodes.park(node, slot);
@@ -415,33 +433,65 @@ impl Kernel {
         let entry = self.nodes.entry_mut(node);
         entry.state = NodeState::Up;
         for slot in std::mem::take(&mut entry.parked) {
-            if let Some(task) = self.tasks.get_mut(slot) {
-                task.queued = false;
-                let generation = task.generation;
-                let word = self.word_of(slot, generation);
-                self.wake(word);
-            }
+            self.unparked(slot);
+        }
+    }
+
+    /// A task that was ready, and parked, goes where it belongs now.
+    pub(crate) fn unparked(&mut self, slot: u32) {
+        if let Some(task) = self.tasks.get_mut(slot) {
+            task.queued = false;
+            let generation = task.generation;
+            let word = self.word_of(slot, generation);
+            self.wake(word);
         }
     }
 }
 
-/// Drops the tasks of a node, in the order of their numbers; not the one that runs, which goes
-/// when its poll is over.
-pub(crate) fn drop_tasks_of(node: NodeId) {
+/// What is left of a task that has ended, to be let go of outside of the kernel.
+#[must_use]
+struct Ended {
+    body: Option<BodyPtr>,
+    /// Who waited for the last task of its group.
+    waiter: Option<Waker>,
+}
+
+impl Ended {
+    #[inline]
+    fn settle(self) {
+        drop(self.body);
+        if let Some(waiter) = self.waiter {
+            guarded(|| waiter.wake());
+        }
+    }
+}
+
+/// Drops the tasks that `belongs` names, in the order of their numbers; not the one that runs, which
+/// goes when its poll is over.
+pub(crate) fn drop_tasks(belongs: impl Fn(&Slot) -> bool) {
     let current = context::with(|kernel| kernel.current_index()).unwrap_or(NO_TASK);
-    let of_node = |kernel: &mut Kernel| {
-        let living = kernel.tasks.living().filter(|(index, s)| s.node == node && *index != current);
+    let find = |kernel: &mut Kernel| {
+        let living = kernel.tasks.living().filter(|(index, s)| belongs(s) && *index != current);
         let mut found: Vec<(u32, u32)> = living.map(|(index, s)| (s.number, index)).collect();
         found.sort_unstable();
         found
     };
-    for (_, index) in context::with(of_node).unwrap_or_default() {
+    for (_, index) in context::with(find).unwrap_or_default() {
         drop_task(index);
     }
 }
 
+/// Drops the task of this number, where it lives.
+pub(crate) fn drop_task_of(number: TaskNumber) {
+    let find = |kernel: &mut Kernel| {
+        let mut living = kernel.tasks.living();
+        living.find(|(_, slot)| slot.number == number.0).map(|(index, _)| index)
+    };
+    context::with(find).flatten().into_iter().for_each(drop_task);
+}
+
 /// Drops the task in a slot.
-fn drop_task(index: u32) {
+pub(crate) fn drop_task(index: u32) {
     let take = |kernel: &mut Kernel| {
         let slot = kernel.tasks.get(index)?;
         Some((slot.body.clone()?, kernel.tag_of(index)))
@@ -453,14 +503,14 @@ fn drop_task(index: u32) {
         before
     });
     cancel(&body, tag.word, Lost::Aborted);
-    let kept = context::with(|kernel| {
-        kernel.policy_forget(index);
+    let ended = context::with(|kernel| {
+        let ended = kernel.end_task(index);
         if let Some((slot, tag, node)) = before {
             kernel.set_current(slot, tag, node);
         }
-        kernel.tasks.finish(index)
+        ended
     });
-    drop(kept);
+    ended.into_iter().for_each(Ended::settle);
 }
 
 /// Ends a run: drops its tasks, timers and callbacks, until the drops bring no new ones.
@@ -485,7 +535,11 @@ pub(crate) fn tear_down(sim: &Sim) {
                 break;
             }
         }
-        context::with(Kernel::end);
+        let labels = context::with(|kernel| {
+            kernel.end();
+            kernel.groups.reset()
+        });
+        drop(catch_unwind(AssertUnwindSafe(|| drop(labels))));
     });
 }
 
@@ -500,7 +554,7 @@ fn diagnose() -> Failure {
         kernel.deadlock()
     };
     for index in 0..deadlock.tasks.len() {
-        if deadlock.tasks[index].stack.is_empty() && !deadlock.tasks[index].paused {
+        if deadlock.tasks[index].stack.is_empty() && deadlock.tasks[index].held == Held::No {
             probe(&mut deadlock, index);
         }
     }
@@ -541,9 +595,8 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
     task.would_run = moved && task.waits.iter().all(|wait| wait.granted);
     if matches!(polled, Ok(Poll::Ready(()))) {
         // It has ended under the probe: it must not be polled again.
-        kernel.policy_forget(slot);
-        let kept = kernel.tasks.finish(slot);
+        let ended = kernel.end_task(slot);
         drop(kernel);
-        drop(kept);
+        ended.settle();
     }
 }

@@ -4,6 +4,7 @@
 //! ([`crate::run`]). Invariants: the kernel is never borrowed while a callback runs, so a
 //! handle may be used anywhere; the handle that made the simulation ends it when it is dropped.
 
+mod block_on;
 mod node;
 
 pub use node::Node;
@@ -13,7 +14,7 @@ use crate::context;
 use crate::device::Device;
 use crate::event::Event;
 use crate::failure::Failure;
-use crate::join::{self, JoinHandle};
+use crate::join::{self, Belongs, JoinHandle};
 use crate::kernel::{Kernel, SimConfig};
 use crate::lane::Lane;
 use crate::queue::{Callback, DeviceId};
@@ -161,7 +162,8 @@ impl Sim {
         F: Future + 'static,
     {
         let site = Location::caller();
-        self.inside(|| join::spawn(future, name.as_ref(), None, site))
+        let belongs = Belongs { name: name.as_ref(), ..Belongs::default() };
+        self.inside(|| join::spawn(future, belongs, site))
     }
 
     /// Runs until nothing is left to happen.

@@ -3,7 +3,7 @@
 //! Owns: one allocation a task, shared by the run loop and the join handle: the pinned future, and
 //! the cell with its result. Does not own: who polls when. Invariants: the future is touched by
 //! the baton holder alone, and never moved from the moment it is boxed until it is dropped in
-//! place; the count of owners (run loop, handle) sits inside the biased cell, so the last one out
+//! place; the count of owners (run loop, handles) sits inside the biased cell, so the last one out
 //! frees, on whatever thread; results and wakers leave the cell before they are dropped.
 #![expect(unsafe_code, reason = "one allocation for future and result, polled through a pointer")]
 
@@ -39,8 +39,12 @@ pub(crate) trait Body {
     fn cancel(&self);
     /// Tells the handle that there will be no result. True: somebody will hear of it.
     fn lose(&self, lost: Lost) -> bool;
+    /// One owner more.
+    fn keep(&self);
     /// One owner less; true for the last one.
     fn release(&self) -> bool;
+    /// There is a result, or it is lost.
+    fn is_finished(&self) -> bool;
     /// What the allocation was asked for.
     fn layout(&self) -> Layout;
 }
@@ -53,8 +57,6 @@ pub(crate) trait Joinable<T>: Body {
         site: &'static Location<'static>,
         task: TaskTag,
     ) -> Poll<Result<T, Lost>>;
-    /// There is a result, or it is lost.
-    fn is_finished(&self) -> bool;
     /// The handle goes, and with it one owner. An unread panic comes back, for somebody to hear of
     /// it; and true for the last owner.
     fn leave(&self) -> (Option<Lost>, bool);
@@ -166,6 +168,52 @@ impl<T> JoinPtr<T> {
 }
 
 impl<T> JoinPtr<T> {
+    /// Another owner, who does not see the result.
+    pub(crate) fn abort(&self) -> AbortPtr {
+        self.get().keep();
+        AbortPtr(self.0 as NonNull<dyn Body>)
+    }
+}
+
+/// An abort handle's pointer to a task: owns one count.
+pub(crate) struct AbortPtr(NonNull<dyn Body>);
+
+// SAFETY: the pointer leads to the biased cell only. What a last owner frees holds nothing of the
+// task's own: the future is dropped where the task ends, and a result is the join handle's, which takes
+// it along when it goes.
+unsafe impl Send for AbortPtr {}
+// SAFETY: as above; every access is a section of the cell.
+unsafe impl Sync for AbortPtr {}
+
+impl AbortPtr {
+    /// Whether the task has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.get().is_finished()
+    }
+
+    fn get(&self) -> &dyn Body {
+        // SAFETY: the count that this pointer owns keeps the allocation alive.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for AbortPtr {
+    fn clone(&self) -> Self {
+        self.get().keep();
+        Self(self.0)
+    }
+}
+
+impl Drop for AbortPtr {
+    fn drop(&mut self) {
+        if self.get().release() {
+            // SAFETY: this pointer's count was given up just now; nothing uses it again.
+            unsafe { free(self.0) };
+        }
+    }
+}
+
+impl<T> JoinPtr<T> {
     /// The handle goes: an unread panic comes back.
     pub(crate) fn leave(self) -> Option<Lost> {
         ManuallyDrop::new(self).give_up()
@@ -206,7 +254,7 @@ unsafe fn free(task: NonNull<dyn Body>) {
 
 struct Join<T> {
     object: Object,
-    owners: u8,
+    owners: u32,
     /// A handle exists that may still ask for the result.
     wanted: bool,
     done: bool,
@@ -294,10 +342,18 @@ impl<F: Future> Body for Cell<F> {
         self.settle(Err(lost)).is_none()
     }
 
+    fn keep(&self) {
+        self.join.enter().owners += 1;
+    }
+
     fn release(&self) -> bool {
         let mut join = self.join.enter();
         join.owners -= 1;
         join.owners == 0
+    }
+
+    fn is_finished(&self) -> bool {
+        self.join.enter().done
     }
 
     fn layout(&self) -> Layout {
@@ -341,10 +397,6 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
             join.dispose(old);
             return Poll::Pending;
         }
-    }
-
-    fn is_finished(&self) -> bool {
-        self.join.enter().done
     }
 
     fn leave(&self) -> (Option<Lost>, bool) {

@@ -8,6 +8,7 @@
 
 use crate::block::{OpKind, TaskTag};
 use crate::event::NodeId;
+use crate::group::GroupId;
 use crate::slot::BodyPtr;
 use crate::waker::GENERATION_MAX;
 use std::panic::Location;
@@ -19,8 +20,9 @@ pub(crate) struct Spawn {
     pub(crate) type_name: &'static str,
     pub(crate) name: u32,
     pub(crate) node: NodeId,
-    /// Whether it may be stopped before operations.
-    pub(crate) preemptible: bool,
+    pub(crate) group: GroupId,
+    /// Somebody blocks on it.
+    pub(crate) main: bool,
 }
 
 /// What every poll of a task looks at: one cache line.
@@ -44,7 +46,8 @@ pub(crate) struct Slot {
     /// In the ready set, or parked with its node.
     pub(crate) queued: bool,
     pub(crate) aborted: bool,
-    pub(crate) preemptible: bool,
+    pub(crate) main: bool,
+    pub(crate) group: u16,
 }
 
 const _: () = assert!(size_of::<Slot>() == 64);
@@ -76,7 +79,8 @@ impl Slot {
             op: OpKind::Start,
             queued: false,
             aborted: false,
-            preemptible: true,
+            main: false,
+            group: 0,
         }
     }
 }
@@ -131,7 +135,7 @@ pub(crate) struct Tasks {
 
 impl Tasks {
     /// A slot for a new task, which gets the next number.
-    pub(crate) fn enroll(&mut self, spawn: Spawn, body: BodyPtr, sig: u64) -> u32 {
+    pub(crate) fn enroll(&mut self, spawn: Spawn, group: u16, body: BodyPtr, sig: u64) -> u32 {
         let index = self.vacant();
         let slot = &mut self.slots[index as usize];
         *slot = Slot {
@@ -141,7 +145,8 @@ impl Tasks {
             number: self.spawned,
             name: spawn.name,
             node: spawn.node,
-            preemptible: spawn.preemptible,
+            main: spawn.main,
+            group,
             generation: slot.generation,
             ..Slot::vacant()
         };
@@ -268,12 +273,13 @@ mod tests {
             type_name: "t",
             name: 0,
             node: NodeId::NONE,
-            preemptible: true,
+            group: GroupId::ROOT,
+            main: false,
         };
-        let first = tasks.enroll(spawn, body(), 1);
+        let first = tasks.enroll(spawn, 0, body(), 1);
         tasks.slots[first as usize].generation = GENERATION_MAX - 1;
         drop(tasks.finish(first));
-        assert_ne!(tasks.enroll(spawn, body(), 1), first);
+        assert_ne!(tasks.enroll(spawn, 0, body(), 1), first);
         assert_eq!((tasks.alive(), tasks.spawned), (1, 2));
     }
 }

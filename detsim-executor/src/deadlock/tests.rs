@@ -16,7 +16,7 @@ fn task(number: u32, waits_for: &[u32]) -> BlockedTask {
         name: None,
         node: None,
         spawned: "src/a.rs:9".to_owned(),
-        paused: false,
+        held: Held::No,
         waits: vec![WaitsFor {
             op: "lock".to_owned(),
             resource: "Mutex".to_owned(),

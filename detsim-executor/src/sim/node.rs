@@ -7,7 +7,7 @@
 use super::Sim;
 use crate::context;
 use crate::event::{NodeChange, NodeId};
-use crate::join::{self, JoinHandle};
+use crate::join::{self, Belongs, JoinHandle};
 use crate::node::{Init, NodeState};
 use crate::run;
 use std::future::Future;
@@ -44,7 +44,8 @@ impl Node {
     {
         let site = Location::caller();
         assert!(self.state() != NodeState::Down, "detsim: node {} is down", self.name());
-        self.sim.inside(|| join::spawn(future, name.as_ref(), Some(self.id), site))
+        let belongs = Belongs { name: name.as_ref(), node: Some(self.id), ..Belongs::default() };
+        self.sim.inside(|| join::spawn(future, belongs, site))
     }
 
     /// Says what the node does when it comes up: at once, and after each restart.
@@ -167,7 +168,7 @@ impl Node {
             NodeChange::Crashed => device.on_crash(self.id),
             _ => device.on_kill(self.id),
         });
-        self.sim.inside(|| run::drop_tasks_of(self.id));
+        self.sim.inside(|| run::drop_tasks(|slot| slot.node == self.id));
     }
 }
 

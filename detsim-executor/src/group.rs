@@ -1,0 +1,264 @@
+//! Groups: tasks that are held back, and ended, together.
+//!
+//! Owns: which groups there are, whether the tasks of each may run, how many are alive, and what their
+//! owner keeps beside them. Does not own: the tasks. A runtime is a group, and so is a set of local
+//! tasks: the tasks of one that nobody drives stay where they are, and go with their group.
+//!
+//! Invariants: group 0 is the run's own and always runs; a ready task of a group that does not run is
+//! parked here and in no ready set (or parked with its node, where that does not run either); a number
+//! is given out again only with another generation, once its group was closed and its tasks are gone.
+
+use crate::context;
+use crate::event::TaskNumber;
+use crate::kernel::Kernel;
+use crate::run;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Names a group of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupId {
+    pub(crate) index: u16,
+    generation: u32,
+}
+
+impl GroupId {
+    /// The run's own: of every task that was not spawned into another.
+    pub const ROOT: Self = Self { index: 0, generation: 0 };
+}
+
+/// What an owner keeps with its group.
+pub type Label = Arc<dyn Any + Send + Sync>;
+
+#[derive(Default)]
+struct Group {
+    generation: u32,
+    is_open: bool,
+    /// Whether its tasks may be stopped before operations.
+    preemptible: bool,
+    /// How many drive it; it runs while that is not 0.
+    drivers: u32,
+    /// Tasks, without those that somebody blocks on.
+    alive: u32,
+    mains: u32,
+    parked: Vec<u32>,
+    label: Option<Label>,
+    /// Who waits for the last task to end.
+    waiter: Option<Waker>,
+}
+
+impl Group {
+    fn count(&mut self, main: bool) -> &mut u32 {
+        if main { &mut self.mains } else { &mut self.alive }
+    }
+
+    /// Closed, and nothing of it is left.
+    fn is_free(&self) -> bool {
+        !self.is_open && self.alive == 0 && self.mains == 0
+    }
+}
+
+impl fmt::Debug for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Group({} alive, {} drivers)", self.alive, self.drivers)
+    }
+}
+
+/// All groups of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    entries: Vec<Group>,
+    free: Vec<u16>,
+}
+
+impl Groups {
+    /// A fresh run; what owners had put in comes back, to be dropped outside of the kernel.
+    pub(crate) fn reset(&mut self) -> Vec<Label> {
+        let labels = self.entries.drain(..).filter_map(|group| group.label).collect();
+        self.free.clear();
+        let root = Group { is_open: true, preemptible: true, drivers: 1, ..Group::default() };
+        self.entries.push(root);
+        labels
+    }
+
+    #[track_caller]
+    fn add(&mut self, preemptible: bool) -> GroupId {
+        let index = self.free.pop().unwrap_or_else(|| {
+            assert!(self.entries.len() < usize::from(u16::MAX), "detsim: more than 65535 groups");
+            self.entries.push(Group::default());
+            self.entries.len() as u16 - 1
+        });
+        let group = &mut self.entries[usize::from(index)];
+        (group.is_open, group.preemptible, group.drivers) = (true, preemptible, 0);
+        GroupId { index, generation: group.generation }
+    }
+
+    fn get(&self, id: GroupId) -> Option<&Group> {
+        let group = self.entries.get(usize::from(id.index))?;
+        (group.generation == id.generation && group.is_open).then_some(group)
+    }
+
+    fn get_mut(&mut self, id: GroupId) -> Option<&mut Group> {
+        let group = self.entries.get_mut(usize::from(id.index))?;
+        (group.generation == id.generation && group.is_open).then_some(group)
+    }
+
+    /// Do the tasks of this group run?
+    #[inline]
+    pub(crate) fn runs(&self, index: u16) -> bool {
+        index == 0 || self.entries[usize::from(index)].drivers != 0
+    }
+
+    pub(crate) fn park(&mut self, index: u16, slot: u32) {
+        self.entries[usize::from(index)].parked.push(slot);
+    }
+
+    pub(crate) fn unpark(&mut self, index: u16, slot: u32) {
+        self.entries[usize::from(index)].parked.retain(|parked| *parked != slot);
+    }
+
+    /// Where a task of this group goes, and whether it may be stopped; the root's where it is closed.
+    pub(crate) fn admit(&mut self, id: GroupId, main: bool) -> (u16, bool) {
+        let index = if self.get(id).is_some() { id.index } else { 0 };
+        let group = &mut self.entries[usize::from(index)];
+        *group.count(main) += 1;
+        (index, group.preemptible)
+    }
+
+    /// A task has ended: who waits for the last one.
+    pub(crate) fn leave(&mut self, index: u16, main: bool) -> Option<Waker> {
+        let group = self.entries.get_mut(usize::from(index))?;
+        *group.count(main) -= 1;
+        if group.alive > 0 {
+            return None;
+        }
+        let waiter = group.waiter.take();
+        if group.is_free() {
+            self.free.push(index);
+        }
+        waiter
+    }
+
+    fn id(&self, index: u16) -> GroupId {
+        let generation = self.entries.get(usize::from(index)).map_or(0, |group| group.generation);
+        GroupId { index, generation }
+    }
+}
+
+impl Kernel {
+    /// A new group, whose tasks do not run before somebody drives it.
+    #[track_caller]
+    pub fn add_group(&mut self, preemptible: bool) -> GroupId {
+        self.groups.add(preemptible)
+    }
+
+    /// The group of the task that runs; the root's outside of a task.
+    pub fn current_group(&mut self) -> GroupId {
+        let index = self.current_slot().map_or(0, |slot| slot.group);
+        self.groups.id(index)
+    }
+
+    /// Whether the group takes tasks.
+    pub fn is_open(&self, group: GroupId) -> bool {
+        self.groups.get(group).is_some()
+    }
+
+    /// How many tasks of the group are alive.
+    pub fn alive_in(&self, group: GroupId) -> u32 {
+        self.groups.get(group).map_or(0, |group| group.alive)
+    }
+
+    /// What was put beside the group.
+    pub fn label(&self, group: GroupId) -> Option<&Label> {
+        self.groups.get(group)?.label.as_ref()
+    }
+
+    /// Puts something beside the group; what was there comes back, to be dropped outside.
+    #[must_use]
+    pub fn set_label(&mut self, group: GroupId, label: Label) -> Option<Label> {
+        let Some(group) = self.groups.get_mut(group) else { return Some(label) };
+        group.label.replace(label)
+    }
+
+    /// Whether the group has no task; if it has, `waker` is woken when the last one has ended, in place
+    /// of the one before, which comes back to be dropped outside.
+    pub fn poll_empty(&mut self, group: GroupId, waker: &mut Option<Waker>) -> bool {
+        let Some(group) = self.groups.get_mut(group).filter(|group| group.alive > 0) else {
+            return true;
+        };
+        std::mem::swap(&mut group.waiter, waker);
+        false
+    }
+
+    /// Somebody drives the group from now on: its tasks run.
+    pub fn drive_group(&mut self, id: GroupId) {
+        let Some(group) = self.groups.get_mut(id) else { return };
+        group.drivers += 1;
+        if group.drivers > 1 {
+            return;
+        }
+        for slot in std::mem::take(&mut group.parked) {
+            self.unparked(slot);
+        }
+    }
+
+    /// The task that runs goes when its poll is over, if it is one of this group.
+    fn abort_current_of(&mut self, index: u16) {
+        let current = self.current_slot().filter(|slot| slot.group == index && !slot.main);
+        let Some(slot) = current else { return };
+        slot.aborted = true;
+        let word = self.current_tag().word;
+        self.groups.entries[usize::from(index)].drivers = 1;
+        self.wake(word);
+    }
+
+    /// Whoever drove the group does so no more; where nobody else does, its tasks stay where they are.
+    pub fn leave_group(&mut self, id: GroupId) {
+        let Some(group) = self.groups.get_mut(id) else { return };
+        group.drivers -= 1;
+        if group.drivers > 0 || group.alive == 0 {
+            return;
+        }
+        let ready = self.tasks.living().filter(|(_, slot)| slot.group == id.index && slot.queued);
+        let ready: Vec<_> = ready.map(|(index, slot)| (index, slot.node)).collect();
+        for (slot, node) in ready {
+            if self.nodes.runs(node) {
+                self.policy.remove(slot);
+                self.groups.park(id.index, slot);
+            }
+        }
+    }
+}
+
+/// Closes a group: its tasks are dropped, in the order of their numbers, and it takes no more. The task
+/// that runs goes when its poll is over; one that somebody blocks on goes on.
+pub fn close(id: GroupId) {
+    let close = |kernel: &mut Kernel| {
+        let group = kernel.groups.get_mut(id).filter(|_| id != GroupId::ROOT)?;
+        (group.is_open, group.generation) = (false, group.generation.wrapping_add(1));
+        let left = (group.label.take(), group.waiter.take());
+        if group.is_free() {
+            kernel.groups.free.push(id.index);
+        }
+        Some(left)
+    };
+    let Some((label, waiter)) = context::with(close).flatten() else { return };
+    run::drop_tasks(|slot| slot.group == id.index && !slot.main);
+    context::with(|kernel| kernel.abort_current_of(id.index));
+    waiter.into_iter().for_each(Waker::wake);
+    drop(label);
+}
+
+/// The number of the task that runs, unless it is the one that somebody blocks on.
+pub fn current_task() -> Option<TaskNumber> {
+    context::with(|kernel| {
+        let number = kernel.current_number();
+        kernel.current_slot().filter(|slot| !slot.main).map(|_| number)
+    })
+    .flatten()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! Groups of tasks as the handle of a simulation sees them.
+//!
+//! Owns: [`Sim::spawn_in`] and [`Sim::block_on_in`]. Does not own: groups ([`crate::group`]), or the run
+//! loop. Invariant: a group is driven exactly while somebody blocks on a future of it, unless its owner
+//! drives it beside that.
+
+use super::Sim;
+use crate::context;
+use crate::failure::Failure;
+use crate::group::GroupId;
+use crate::join::{self, Belongs, JoinError, JoinHandle};
+use crate::kernel::Kernel;
+use crate::run;
+use crate::time::SimTime;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+impl Sim {
+    /// Spawns a task of a group. Into a group that was closed it is dropped at once.
+    #[track_caller]
+    pub fn spawn_in<F>(&self, group: GroupId, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + 'static,
+    {
+        let site = Location::caller();
+        let belongs = Belongs { group: Some(group), ..Belongs::default() };
+        self.inside(|| join::spawn(future, belongs, site))
+    }
+
+    /// Drives a group until `main`, which is no task of its own, has ended.
+    ///
+    /// # Errors
+    /// The failure of the run, outside; inside, the panic of `main`, or that it was dropped.
+    #[track_caller]
+    pub fn block_on_in<F>(
+        &self,
+        group: GroupId,
+        main: F,
+    ) -> Result<Result<F::Output, JoinError>, Failure>
+    where
+        F: Future + 'static,
+    {
+        let site = Location::caller();
+        let belongs =
+            Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
+        let main = self.inside(|| join::spawn(main, belongs, site));
+        let _driven = Driven::new(self, group);
+        let driven = self.drive(SimTime::MAX, Some(main.number()));
+        if driven.is_err() {
+            // It may borrow from whoever blocks on it.
+            self.inside(|| run::drop_task_of(main.number()));
+        }
+        driven.map(|_| self.inside(|| joined(main)))
+    }
+}
+
+fn joined<T>(main: JoinHandle<T>) -> Result<T, JoinError> {
+    match pin!(main).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(joined) => joined,
+        Poll::Pending => unreachable!("invariant: the run went on until the task had ended"),
+    }
+}
+
+/// While it lives the group is driven.
+struct Driven<'a>(&'a Sim, GroupId);
+
+impl<'a> Driven<'a> {
+    fn new(sim: &'a Sim, group: GroupId) -> Self {
+        sim.with(|kernel| kernel.drive_group(group));
+        Self(sim, group)
+    }
+}
+
+impl Drop for Driven<'_> {
+    fn drop(&mut self) {
+        let leave = |kernel: &mut Kernel| kernel.leave_group(self.1);
+        self.0.inside(|| context::with(leave));
+    }
+}
