@@ -9,7 +9,6 @@ use crate::failure::Where;
 use crate::kernel::Kernel;
 use crate::site;
 use crate::task::Slot;
-use crate::waker::unpack;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -132,16 +131,13 @@ impl Kernel {
 
     fn waits_for(&self, wait: &Wait) -> WaitsFor {
         let resource = &self.graph.resources[wait.object as usize];
-        let parties = resource.parties.iter().map(|party| {
-            let (generation, index) = unpack(party.task.word);
-            PartyShown {
-                task: self.shown_task(party.task),
-                number: (!party.task.is_nobody()).then_some(party.task.number),
-                role: party.role,
-                site: site::shown(party.site),
-                count: party.count,
-                finished: !party.task.is_nobody() && self.tasks.live(generation, index).is_none(),
-            }
+        let parties = resource.parties.iter().map(|party| PartyShown {
+            task: self.shown_task(party.task),
+            number: (!party.task.is_nobody()).then_some(party.task.number),
+            role: party.role,
+            site: site::shown(party.site),
+            count: party.count,
+            finished: !party.task.is_nobody() && self.tasks.live(party.task.word).is_none(),
         });
         WaitsFor {
             op: wait.op.word().to_owned(),

@@ -16,6 +16,12 @@ impl Kernel {
     #[cold]
     pub(crate) fn pick_slow(&mut self) -> Option<u32> {
         let at = self.moment();
+        if self.failure.is_some() {
+            return None;
+        }
+        if self.choices.is_plain() {
+            return self.policy.pick(at);
+        }
         let default = self.policy.default_pick(at)?;
         let actor = at.current.and_then(|slot| Some((slot, self.tasks.get(slot)?.sig)));
         let anchor = actor.map_or(Anchor::default(), |(slot, sig)| {

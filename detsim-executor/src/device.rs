@@ -77,8 +77,8 @@ impl Kernel {
     /// From now on what runs is something of `node`; returns what it was something of before.
     #[inline]
     pub fn swap_node(&mut self, node: NodeId) -> NodeId {
-        let before = self.current_node();
-        self.set_current(self.current_index(), self.current_tag(), node);
+        let (slot, word, before) = self.current();
+        self.set_current(slot, word, node);
         before
     }
 

@@ -22,11 +22,14 @@ pub(crate) struct Place {
     pub(crate) sim: u64,
     /// Its lane; `None` exactly where `sim` is [`NOWHERE`].
     pub(crate) lane: Option<&'static Lane>,
+    /// The word of the task that is being polled, until it yields; 0 otherwise.
+    pub(crate) polled: u64,
 }
 
 struct Here {
     sim: Cell<u64>,
     lane: Cell<Option<&'static Lane>>,
+    polled: Cell<u64>,
     locked: Cell<bool>,
     home: Cell<u64>,
 }
@@ -38,6 +41,7 @@ thread_local! {
         Here {
             sim: Cell::new(NOWHERE),
             lane: Cell::new(None),
+            polled: Cell::new(0),
             locked: Cell::new(false),
             home: Cell::new(UNBOUND),
         }
@@ -47,7 +51,11 @@ thread_local! {
 /// The simulation that this thread drives.
 #[inline]
 pub(crate) fn place() -> Place {
-    HERE.with(|here| Place { sim: here.sim.get(), lane: here.lane.get() })
+    HERE.with(|here| Place {
+        sim: here.sim.get(),
+        lane: here.lane.get(),
+        polled: here.polled.get(),
+    })
 }
 
 /// Puts another place here and returns the one before. For `Lease::drive` alone.
@@ -55,6 +63,32 @@ pub(crate) fn replace(place: Place) -> Place {
     HERE.with(|here| Place {
         sim: here.sim.replace(place.sim),
         lane: here.lane.replace(place.lane),
+        polled: here.polled.replace(place.polled),
+    })
+}
+
+/// The task of this word is polled from now on. For the run loop alone.
+#[inline]
+pub(crate) fn begin_poll(word: u64) {
+    HERE.with(|here| here.polled.set(word));
+}
+
+/// The poll is over; true where its task has yielded. For the run loop alone.
+#[inline]
+pub(crate) fn end_poll() -> bool {
+    HERE.with(|here| here.polled.get() == 0)
+}
+
+/// The task of this word lets the others run: it is ready again when its poll is over. False where
+/// it is not the one that is being polled, or has yielded already.
+#[inline]
+pub(crate) fn yield_poll(word: u64) -> bool {
+    HERE.with(|here| {
+        let yields = here.polled.get() == word;
+        if yields {
+            here.polled.set(0);
+        }
+        yields
     })
 }
 

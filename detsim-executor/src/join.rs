@@ -130,14 +130,14 @@ impl Kernel {
 
     /// Has the task of this word dropped instead of polled, the next time it is its turn.
     pub(crate) fn abort(&mut self, word: u64) {
-        let (generation, index) = crate::waker::unpack(word);
-        if self.tasks.live(generation, index).is_none() {
+        if self.tasks.live(word).is_none() {
             return;
         }
+        let (_, index) = crate::waker::unpack(word);
         if let Some(slot) = self.tasks.get_mut(index) {
             slot.aborted = true;
         }
-        self.wake(word);
+        self.wake_slot(index);
     }
 }
 

@@ -22,7 +22,7 @@ use crate::site::SiteCache;
 use crate::slot::Memory;
 use crate::task::{Ordinals, Slot, Spawn, Tasks};
 use crate::trace::{Recorder, RunHash, Trace};
-use crate::waker::{pack, unpack};
+use crate::waker::unpack;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
@@ -32,7 +32,7 @@ use std::time::Duration;
 pub(crate) const NO_TASK: u32 = u32::MAX;
 
 /// What one poll costs of virtual time.
-pub(crate) const POLL_NS: u64 = 50;
+const POLL_NS: u64 = 50;
 /// What one reading of the clock costs, so that a loop that waits for a moment ends.
 const READ_NS: u64 = 10;
 
@@ -71,10 +71,10 @@ pub enum Preempt {
 #[derive(Debug, Default)]
 pub struct Kernel {
     id: u64,
-    lane: u32,
     seed: u64,
     pub(crate) now_ns: u64,
-    pub(crate) paused_clock: bool,
+    /// What one poll costs: nothing while the clock is paused.
+    pub(crate) poll_ns: u64,
     pub(crate) steps: u64,
     pub(crate) completed: u64,
     pub(crate) limits: Limits,
@@ -96,7 +96,8 @@ pub struct Kernel {
     sites: SiteCache,
     root_ordinals: Ordinals,
     current: u32,
-    tag: TaskTag,
+    /// The word of the current task, 0 for none.
+    word: u64,
     node: NodeId,
     /// The current task stopped itself before an operation in this poll.
     pub(crate) stopped: bool,
@@ -105,14 +106,17 @@ pub struct Kernel {
     probing: bool,
     /// Operations that the current task may yet complete in this poll.
     pub(crate) budget: u32,
+    /// See [`Kernel::settle`].
+    pub(crate) plain: bool,
     shared: Weak<Shared>,
 }
 
 impl Kernel {
     /// A fresh run in this memory.
     pub(crate) fn begin(&mut self, id: u64, lane: u32, seed: u64, config: &SimConfig) {
-        (self.id, self.lane, self.seed) = (id, lane, seed);
-        (self.now_ns, self.paused_clock) = (0, false);
+        (self.id, self.seed) = (id, seed);
+        self.tasks.set_lane(lane);
+        (self.now_ns, self.poll_ns) = (0, POLL_NS);
         (self.steps, self.completed) = (0, 0);
         (self.limits, self.preempt, self.brief) = (config.limits, config.preempt, config.brief);
         self.choices.reset(seed, Records::of(config.record, config.record_choices));
@@ -128,9 +132,10 @@ impl Kernel {
         drop(self.groups.reset());
         self.failure = None;
         self.user = None;
-        (self.current, self.tag, self.node) = (NO_TASK, TaskTag::NOBODY, NodeId::NONE);
+        self.clear_current();
         (self.stopped, self.probing) = (false, false);
         self.last_run = NO_TASK;
+        self.settle();
     }
 
     /// Lets go of what the run had, after its tasks are gone.
@@ -154,11 +159,6 @@ impl Kernel {
     #[inline]
     pub fn id(&self) -> u64 {
         self.id
-    }
-
-    #[inline]
-    pub(crate) fn lane(&self) -> u32 {
-        self.lane
     }
 
     /// The seed of the run.
@@ -186,7 +186,7 @@ impl Kernel {
     /// the clock is paused.
     #[inline]
     pub fn read_clock(&mut self) -> SimTime {
-        if !self.paused_clock && self.current != NO_TASK {
+        if !self.is_clock_paused() && self.current != NO_TASK {
             self.now_ns += READ_NS;
         }
         self.now()
@@ -195,17 +195,17 @@ impl Kernel {
     /// Whether the clock is paused: polls and readings take no time, and it moves on to the next
     /// timer or delivery only when nothing can run.
     pub fn is_clock_paused(&self) -> bool {
-        self.paused_clock
+        self.poll_ns == 0
     }
 
     /// Pauses the clock.
     pub fn pause_clock(&mut self) {
-        self.paused_clock = true;
+        self.poll_ns = 0;
     }
 
     /// Ends a pause of the clock.
     pub fn resume_clock(&mut self) {
-        self.paused_clock = false;
+        self.poll_ns = POLL_NS;
     }
 
     /// Moves the clock forward at once. What falls due happens after the poll that is under way.
@@ -218,16 +218,24 @@ impl Kernel {
     /// The tag of the task that runs.
     #[inline]
     pub fn current_tag(&self) -> TaskTag {
-        self.tag
+        match self.current {
+            NO_TASK => TaskTag::NOBODY,
+            slot => self.tag_of(slot),
+        }
     }
 
     pub(crate) fn current_index(&self) -> u32 {
         self.current
     }
 
+    /// The slot, the word and the node of whoever runs, for [`Self::set_current`].
+    pub(crate) fn current(&self) -> (u32, u64, NodeId) {
+        (self.current, self.word, self.node)
+    }
+
     #[inline]
     pub(crate) fn current_number(&self) -> TaskNumber {
-        TaskNumber(self.tag.number)
+        TaskNumber(self.current_tag().number)
     }
 
     /// The node of the task or handler that runs.
@@ -242,32 +250,33 @@ impl Kernel {
     }
 
     #[inline]
-    pub(crate) fn set_current(&mut self, slot: u32, tag: TaskTag, node: NodeId) {
-        (self.current, self.tag, self.node) = (slot, tag, node);
+    pub(crate) fn set_current(&mut self, slot: u32, word: u64, node: NodeId) {
+        (self.current, self.word, self.node) = (slot, word, node);
     }
 
     #[inline]
     pub(crate) fn clear_current(&mut self) {
-        self.set_current(NO_TASK, TaskTag::NOBODY, NodeId::NONE);
+        self.set_current(NO_TASK, 0, NodeId::NONE);
     }
 
     /// The tag of a slot.
     pub(crate) fn tag_of(&self, slot: u32) -> TaskTag {
-        self.tasks.tag(self.lane, slot)
-    }
-
-    /// The word of a slot.
-    #[inline]
-    pub(crate) fn word_of(&self, slot: u32, generation: u32) -> u64 {
-        pack(self.lane, generation, slot)
+        self.tasks.tag(slot)
     }
 
     /// Makes the task of this word ready; a word of the past does nothing.
     #[inline]
     pub fn wake(&mut self, word: u64) {
-        let (generation, index) = unpack(word);
+        let (_, index) = unpack(word);
+        if self.tasks.get(index).is_some_and(|slot| slot.word == word) {
+            self.wake_slot(index);
+        }
+    }
+
+    /// Makes the task in a slot ready.
+    pub(crate) fn wake_slot(&mut self, index: u32) {
         let Some(slot) = self.tasks.get_mut(index) else { return };
-        if slot.generation != generation || slot.queued {
+        if slot.queued {
             return;
         }
         slot.queued = true;
@@ -290,13 +299,12 @@ impl Kernel {
         });
     }
 
-    /// Takes the next task to run.
-    #[inline]
-    pub(crate) fn pick(&mut self) -> Option<u32> {
-        if self.choices.is_plain() {
-            return self.policy.pick(self.moment());
-        }
-        self.pick_slow()
+    /// Looks again whether all that a turn asks for is a random pick.
+    pub(crate) fn settle(&mut self) {
+        self.plain = self.policy.is_random()
+            && self.choices.is_plain()
+            && !self.recorder.is_on()
+            && self.failure.is_none();
     }
 
     /// The moment of a pick, between two polls.
@@ -343,7 +351,7 @@ impl Kernel {
         let drawn = slot.stop_at != u32::MAX && after.is_some();
         slot.stop_at = after.map_or(u32::MAX, |n| slot.ops.saturating_add(n));
         // A waker that is not the task's own belongs to a combinator that may never poll again.
-        let own = crate::waker::ours(waker) == Some(self.tag.word);
+        let own = crate::waker::ours(waker) == Some(self.word);
         let stops = self.stop_choice(anchor, drawn, own, object, kind);
         if !stops {
             return false;
@@ -352,7 +360,7 @@ impl Kernel {
         slot.op = kind;
         self.tasks.cold_mut(self.current).object = object.sig();
         self.stopped = true;
-        self.wake(self.tag.word);
+        self.wake(self.word);
         self.record_with(|k| Event::Preempted {
             task: k.current_number(),
             op: kind,
@@ -417,26 +425,6 @@ impl Kernel {
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.stopped
-    }
-
-    /// The current task lets others run; false where it does not wait with `word`, and is to be
-    /// woken some other way.
-    #[inline]
-    pub(crate) fn yield_as(&mut self, word: Option<u64>) -> bool {
-        let runs = self.nodes.runs(self.node);
-        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        let runs = runs && self.groups.runs(slot.group);
-        slot.op = OpKind::Yield;
-        if word != Some(self.tag.word) {
-            return false;
-        }
-        if runs && !slot.queued {
-            slot.queued = true;
-            self.make_ready(self.current);
-        } else {
-            self.wake(self.tag.word);
-        }
-        true
     }
 
     // ------------------------------------------------------------ signatures
@@ -530,6 +518,7 @@ impl Kernel {
     /// The first failure of a run is its failure.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.failure.get_or_insert(failure);
+        self.settle();
     }
 
     /// The stream of what the program under test draws for itself.

@@ -41,6 +41,7 @@ mod task;
 pub mod time;
 mod timer;
 pub mod trace;
+mod turn;
 mod waker;
 
 pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};

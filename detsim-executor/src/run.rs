@@ -7,16 +7,14 @@
 //! order of their sequence.
 
 use crate::SimTime;
-use crate::block::TaskTag;
 use crate::bound::kernel::{self, Guard};
-use crate::budget::BUDGET;
 use crate::context;
 use crate::deadlock::{Deadlock, Held};
 use crate::event::{Event, NodeChange, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::here;
 use crate::join::message_of;
-use crate::kernel::{Kernel, NO_TASK, POLL_NS};
+use crate::kernel::{Kernel, NO_TASK};
 use crate::lane::Lane;
 use crate::node::NodeState;
 use crate::queue::Due;
@@ -25,7 +23,7 @@ use crate::slot::{BodyPtr, Lost};
 use crate::stack;
 use crate::task::Slot;
 use crate::timer::Action;
-use crate::waker::{pack, probing_waker, unpack, waker};
+use crate::waker::{probing_waker, unpack, waker};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -34,14 +32,6 @@ use std::time::Duration;
 
 /// How long a run that has nothing to do waits for a thread that has used its objects.
 const OUTSIDE_WAIT: Duration = Duration::from_secs(10);
-
-/// A task whose turn it is.
-struct Turn {
-    slot: u32,
-    word: u64,
-    body: BodyPtr,
-    aborted: bool,
-}
 
 fn enter() -> Guard {
     kernel::enter().expect("invariant: the run loop is inside its simulation")
@@ -103,19 +93,22 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             }
             continue;
         }
-        let Some(turn) = kernel.next_turn() else { return kernel };
+        let Some((slot, word, mut body, aborted)) = kernel.next_turn() else { return kernel };
         drop(kernel);
-        let ended = poll(&turn);
-        kernel = enter();
+        let ended = match aborted {
+            false => poll(&mut body, word),
+            true => cancel(&mut body, word, Lost::Aborted),
+        };
+        kernel = kernel::enter_again(lane);
         if !ended {
-            kernel.end_turn(&turn);
+            kernel.end_turn(slot, word, body);
             continue;
         }
         let number = kernel.current_number();
-        let ended = kernel.finish_turn(&turn);
+        let ended = kernel.finish_turn(slot);
         drop(kernel);
-        ended.settle();
-        drop(turn);
+        drop(body);
+        settle(ended);
         kernel = enter();
         if main == Some(number) {
             return kernel;
@@ -160,29 +153,22 @@ fn wait_outside(lane: &'static Lane) -> bool {
     (lane.has_escapes() || lane.is_injected()) && lane.wait(OUTSIDE_WAIT)
 }
 
-/// Polls, or drops, a task. True: it has ended.
+/// Polls a task. True: it has ended.
 #[inline]
-fn poll(turn: &Turn) -> bool {
-    let waker = ManuallyDrop::new(waker(turn.word));
+fn poll(body: &mut BodyPtr, word: u64) -> bool {
+    let waker = ManuallyDrop::new(waker(word));
     let mut cx = Context::from_waker(&waker);
-    let polled = catch_unwind(AssertUnwindSafe(|| {
-        if turn.aborted {
-            return None;
-        }
-        Some(turn.body.poll(&mut cx))
-    }));
-    match polled {
-        Ok(Some(Poll::Pending)) => false,
-        Ok(Some(Poll::Ready(()))) => true,
-        Ok(None) => cancel(&turn.body, turn.word, Lost::Aborted),
-        Err(payload) => cancel(&turn.body, turn.word, Lost::Panicked(payload)),
+    here::begin_poll(word);
+    match catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx))) {
+        Ok(polled) => polled.is_ready(),
+        Err(payload) => cancel(body, word, Lost::Panicked(payload)),
     }
 }
 
 /// Drops a task's future and tells its handle why there is no result; a panic that nobody hears
 /// of fails the run. Always true: the task has ended.
 #[cold]
-fn cancel(body: &BodyPtr, word: u64, lost: Lost) -> bool {
+fn cancel(body: &mut BodyPtr, word: u64, lost: Lost) -> bool {
     let mut lost = lost;
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body.cancel())) {
         // A second panic: the first one is the reason.
@@ -280,102 +266,6 @@ enum Advance {
 }
 
 impl Kernel {
-    /// Takes the next ready task, and makes it the current one.
-    #[inline]
-    fn next_turn(&mut self) -> Option<Turn> {
-        if self.failure.is_some() {
-            return None;
-        }
-        let index = self.pick()?;
-        self.count_step();
-        let lane = self.lane();
-        let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
-        let body = slot.body.clone().expect("invariant: a ready task lives");
-        let word = pack(lane, slot.generation, index);
-        let tag = TaskTag { word, number: slot.number, name: slot.name };
-        slot.queued = false;
-        slot.polls = slot.polls.wrapping_add(1);
-        let (aborted, sig, node) = (slot.aborted, slot.sig, slot.node);
-        self.hash.step(sig);
-        self.set_current(index, tag, node);
-        self.stopped = false;
-        self.budget = BUDGET;
-        self.last_run = index;
-        self.record_with(|kernel| Event::Stepped { task: kernel.current_number() });
-        Some(Turn { slot: index, word, body, aborted })
-    }
-
-    #[inline]
-    fn count_step(&mut self) {
-        self.steps += 1;
-        if self.steps >= self.limits.steps {
-            self.out_of_steps();
-        }
-    }
-
-    #[cold]
-    fn out_of_steps(&mut self) {
-        let failure = Failure::steps(self);
-        self.fail(failure);
-    }
-
-    #[inline]
-    fn end_turn(&mut self, turn: &Turn) {
-        if !self.paused_clock {
-            self.now_ns += POLL_NS;
-        }
-        if self.is_down(self.current_node()) {
-            // The task stopped its own node: it goes as the others of the node did.
-            self.abort(turn.word);
-        }
-    }
-
-    /// The task has ended: its body comes back, to be dropped outside of the kernel.
-    fn finish_turn(&mut self, turn: &Turn) -> Ended {
-        if !self.paused_clock {
-            self.now_ns += POLL_NS;
-        }
-        self.stopped = false;
-        let number = self.current_number();
-        if !turn.aborted {
-            self.completed += 1;
-            self.record_with(|_| Event::Finished { task: number });
-        }
-        self.end_task(turn.slot)
-    }
-
-    /// Takes a task out of everything that knows of it.
-    fn end_task(&mut self, slot: u32) -> Ended {
-        self.forget_ready(slot);
-        let group = self.tasks.get(slot).map(|slot| (slot.group, slot.main));
-        let waiter = group.and_then(|(group, main)| self.groups.leave(group, main));
-        Ended { body: self.tasks.finish(slot), waiter }
-    }
-
-    /// Whether the task may run, as far as its node and its group go.
-    #[inline]
-    pub(crate) fn runs(&self, slot: &Slot) -> bool {
-        self.nodes.runs(slot.node) && self.groups.runs(slot.group)
-    }
-
-    /// A task that woke itself in its last poll stands in the ready set.
-    fn forget_ready(&mut self, slot: u32) {
-        let Some(task) = self.tasks.get(slot).filter(|task| task.queued) else { return };
-        let (node, group) = (task.node, task.group);
-        if self.runs(task) {
-            return self.policy.remove(slot);
-        }
-        if node != NodeId::NONE {
-            self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot);
-        }
-        self.groups.unpark(group, slot);
-    }
-
-    #[inline]
-    fn is_down(&self, node: NodeId) -> bool {
-        node != NodeId::NONE && self.nodes.entry(node).state == NodeState::Down
-    }
-
     /// What should have happened by now.
     fn overdue(&mut self) -> Option<Due> {
         let (deadline, due) = self.queue.next()?;
@@ -441,28 +331,16 @@ impl Kernel {
     pub(crate) fn unparked(&mut self, slot: u32) {
         if let Some(task) = self.tasks.get_mut(slot) {
             task.queued = false;
-            let generation = task.generation;
-            let word = self.word_of(slot, generation);
-            self.wake(word);
+            self.wake_slot(slot);
         }
     }
 }
 
-/// What is left of a task that has ended, to be let go of outside of the kernel.
-#[must_use]
-struct Ended {
-    body: Option<BodyPtr>,
-    /// Who waited for the last task of its group.
-    waiter: Option<Waker>,
-}
-
-impl Ended {
-    #[inline]
-    fn settle(self) {
-        drop(self.body);
-        if let Some(waiter) = self.waiter {
-            guarded(|| waiter.wake());
-        }
+/// Wakes who waited for the last task of a group.
+#[inline]
+fn settle(ended: Option<Waker>) {
+    if let Some(waiter) = ended {
+        guarded(|| waiter.wake());
     }
 }
 
@@ -490,27 +368,26 @@ pub(crate) fn drop_task_of(number: TaskNumber) {
     context::with(find).flatten().into_iter().for_each(drop_task);
 }
 
-/// Drops the task in a slot.
+/// Drops the task in a slot, unless it is being polled.
 pub(crate) fn drop_task(index: u32) {
     let take = |kernel: &mut Kernel| {
-        let slot = kernel.tasks.get(index)?;
-        Some((slot.body.clone()?, kernel.tag_of(index)))
+        let slot = kernel.tasks.get_mut(index)?;
+        let (body, word) = (slot.body.take()?, slot.word);
+        let before = kernel.current();
+        kernel.set_current(index, word, before.2);
+        Some((body, word, before))
     };
-    let Some((body, tag)) = context::with(take).flatten() else { return };
-    let before = context::with(|kernel| {
-        let before = (kernel.current_index(), kernel.current_tag(), kernel.current_node());
-        kernel.set_current(index, tag, before.2);
-        before
-    });
-    cancel(&body, tag.word, Lost::Aborted);
+    let Some((mut body, word, (slot, current, node))) = context::with(take).flatten() else {
+        return;
+    };
+    cancel(&mut body, word, Lost::Aborted);
     let ended = context::with(|kernel| {
         let ended = kernel.end_task(index);
-        if let Some((slot, tag, node)) = before {
-            kernel.set_current(slot, tag, node);
-        }
+        kernel.set_current(slot, current, node);
         ended
     });
-    ended.into_iter().for_each(Ended::settle);
+    drop(body);
+    settle(ended.flatten());
 }
 
 /// Ends a run: drops its tasks, timers and callbacks, until the drops bring no new ones.
@@ -518,8 +395,8 @@ pub(crate) fn tear_down(sim: &Sim) {
     sim.inside(|| {
         loop {
             let first = |kernel: &mut Kernel| {
-                let first = kernel.tasks.living().min_by_key(|(_, slot)| slot.number);
-                first.map(|(index, _)| index)
+                let rest = kernel.tasks.living().filter(|(_, slot)| slot.body.is_some());
+                rest.min_by_key(|(_, slot)| slot.number).map(|(index, _)| index)
             };
             if let Some(index) = context::with(first).flatten() {
                 drop_task(index);
@@ -531,7 +408,7 @@ pub(crate) fn tear_down(sim: &Sim) {
                 c.is_unused() && w.is_unused() && i.iter().all(Option::is_none)
             });
             drop(catch_unwind(AssertUnwindSafe(|| drop(rest))));
-            if empty && context::with(|kernel| kernel.tasks.alive()) == Some(0) {
+            if empty && context::with(first).flatten().is_none() {
                 break;
             }
         }
@@ -568,21 +445,23 @@ fn diagnose() -> Failure {
 /// Polls a stuck task once, to see where it waits and whether it would go on.
 fn probe(deadlock: &mut Deadlock, index: usize) {
     let number = deadlock.tasks[index].number;
-    let find = |kernel: &mut Kernel| {
-        let (slot, task) = kernel.tasks.living().find(|(_, task)| task.number == number)?;
-        let (body, node, ops) = (task.body.clone()?, task.node, task.ops);
-        let tag = kernel.tag_of(slot);
-        kernel.set_current(slot, tag, node);
-        Some((slot, tag, body, ops))
+    let take = |kernel: &mut Kernel| {
+        let (slot, _) = kernel.tasks.living().find(|(_, task)| task.number == number)?;
+        let task = kernel.tasks.get_mut(slot)?;
+        let (body, node, ops, word) = (task.body.take()?, task.node, task.ops, task.word);
+        kernel.set_current(slot, word, node);
+        Some((slot, word, body, ops))
     };
-    let Some((slot, tag, body, ops)) = context::with(find).flatten() else { return };
+    let Some((slot, word, mut body, ops)) = context::with(take).flatten() else { return };
     stack::take_noted();
-    let waker = probing_waker(tag.word);
+    let waker = probing_waker(word);
     let mut cx = Context::from_waker(&waker);
+    here::begin_poll(word);
     let polled = catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx)));
     let mut kernel = enter();
     let noted = stack::take_noted().filter(|_| !kernel.brief);
     let moved = !matches!(polled, Ok(Poll::Pending))
+        || here::end_poll()
         || kernel.tasks.get(slot).is_some_and(|task| task.queued || task.ops != ops);
     let known = kernel.blocked_task(slot);
     kernel.clear_current();
@@ -597,6 +476,9 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
         // It has ended under the probe: it must not be polled again.
         let ended = kernel.end_task(slot);
         drop(kernel);
-        ended.settle();
+        drop(body);
+        settle(ended);
+    } else if let Some(task) = kernel.tasks.get_mut(slot) {
+        task.body = Some(body);
     }
 }

@@ -161,11 +161,25 @@ impl Policy {
         self.current().ready(task());
     }
 
+    /// The walk picks, whatever the moment.
     #[inline]
+    pub(crate) fn is_random(&self) -> bool {
+        self.kind == Kind::Random
+    }
+
+    /// What [`Policy::ready`] does where [`Policy::is_random`].
+    #[inline]
+    pub(crate) fn push(&mut self, slot: u32) {
+        self.random.push(slot);
+    }
+
+    /// What [`Policy::pick`] does where [`Policy::is_random`].
+    #[inline]
+    pub(crate) fn pick_at_random(&mut self) -> Option<u32> {
+        self.random.take()
+    }
+
     pub(crate) fn pick(&mut self, at: Pick) -> Option<u32> {
-        if self.kind == Kind::Random {
-            return self.random.pick(at);
-        }
         self.current().pick(at)
     }
 

@@ -266,6 +266,7 @@ impl Sim {
         self.with(|kernel| {
             if !kernel.choices.is_replay() {
                 kernel.policy.set_other(scheduler);
+                kernel.settle();
             }
         });
     }

@@ -5,6 +5,7 @@
 
 use crate::SimTime;
 use crate::context;
+use crate::here;
 use crate::kernel::Kernel;
 use crate::timer::{Action, TimerKey};
 use crate::waker;
@@ -143,11 +144,16 @@ impl Future for YieldNow {
     }
 }
 
-/// The current task, which is about to return `Pending` to whoever polled it with `waker`, is polled
-/// again after the other ready tasks have run.
+/// The current task, which is about to return `Pending` to whoever polled it with `waker`, is ready
+/// again when its poll is over; any other waker than its own is woken at once. Compiled once.
 pub fn yield_with(waker: &Waker) {
-    let word = waker::ours(waker);
-    if context::with(|kernel| kernel.yield_as(word)) != Some(true) {
-        waker.wake_by_ref();
+    if !waker::ours(waker).is_some_and(here::yield_poll) {
+        wake_at_once(waker);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn wake_at_once(waker: &Waker) {
+    waker.wake_by_ref();
 }

@@ -13,9 +13,10 @@ pub(crate) use self::memory::Memory;
 use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 use crate::bound::Bound;
 use crate::context;
+use crate::here;
 use std::alloc::Layout;
 use std::any::Any;
-use std::cell::{Cell as Counter, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -62,84 +63,44 @@ pub(crate) trait Joinable<T>: Body {
     fn leave(&self) -> (Option<Lost>, bool);
 }
 
-/// What the run loop keeps of a task beside its future, at the beginning of the allocation.
-#[derive(Default)]
-struct Header {
-    /// Clones of the run loop's pointer; together they are one owner.
-    loops: Counter<u32>,
-    /// A poll or a cancel is under way.
-    entered: Counter<bool>,
-}
-
-/// The run loop's pointer to a task. Neither `Send` nor `Sync`: the baton holder's alone.
+/// The run loop's pointer to a task, and its one owner there: who polls or drops the future has
+/// taken the pointer out of the table of tasks, so nobody else can. Neither `Send` nor `Sync`: the
+/// baton holder's alone.
 pub(crate) struct BodyPtr(NonNull<dyn Body>);
 
 impl BodyPtr {
     /// Polls the task's future.
     #[inline]
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let _entered = self.enter();
-        // SAFETY: this pointer's count keeps the allocation alive.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: this pointer keeps the allocation alive, and is borrowed mutably.
         unsafe { self.0.as_ref() }.poll(cx)
     }
 
     /// Drops the task's future in place.
-    pub(crate) fn cancel(&self) {
-        let _entered = self.enter();
-        // SAFETY: this pointer's count keeps the allocation alive.
+    pub(crate) fn cancel(&mut self) {
+        // SAFETY: this pointer keeps the allocation alive, and is borrowed mutably.
         unsafe { self.0.as_ref() }.cancel();
     }
 
     /// Tells the handle that the result is lost. True: somebody will hear of it.
     pub(crate) fn lose(&self, lost: Lost) -> bool {
-        // SAFETY: this pointer's count keeps the allocation alive.
+        // SAFETY: this pointer keeps the allocation alive.
         unsafe { self.0.as_ref() }.lose(lost)
-    }
-
-    #[inline]
-    fn header(&self) -> &Header {
-        // SAFETY: this pointer's count keeps the allocation alive, and a `Cell` begins with its header.
-        unsafe { self.0.cast::<Header>().as_ref() }
-    }
-
-    #[inline]
-    fn enter(&self) -> Entered<'_> {
-        let entered = &self.header().entered;
-        assert!(!entered.replace(true), "detsim bug: a task was entered while it ran");
-        Entered(entered)
-    }
-}
-
-struct Entered<'a>(&'a Counter<bool>);
-
-impl Drop for Entered<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        self.0.set(false);
-    }
-}
-
-impl Clone for BodyPtr {
-    #[inline]
-    fn clone(&self) -> Self {
-        let loops = &self.header().loops;
-        loops.set(loops.get() + 1);
-        Self(self.0)
     }
 }
 
 impl Drop for BodyPtr {
     #[inline]
     fn drop(&mut self) {
-        let loops = &self.header().loops;
-        loops.set(loops.get() - 1);
-        if loops.get() == 0 {
-            // SAFETY: the run loop's one share of the ownership is given up once, with its last
-            // pointer; the last owner out frees what came from a Box of this very type.
-            unsafe {
-                if self.0.as_ref().release() {
-                    free(self.0);
-                }
+        // A section was left open, and the panic that says so passes by: the count is out of reach.
+        if here::is_in_section() {
+            return;
+        }
+        // SAFETY: the run loop's share of the ownership is given up once; the last owner out frees
+        // what `boxed` took.
+        unsafe {
+            if self.0.as_ref().release() {
+                free(self.0);
             }
         }
     }
@@ -264,10 +225,9 @@ struct Join<T> {
     waiter: Option<Waiter>,
 }
 
-/// In this order: a poll looks at the header and the future.
+/// In this order: a poll looks at the future.
 #[repr(C)]
 struct Cell<F: Future> {
-    header: Header,
     future: UnsafeCell<Option<F>>,
     join: Bound<Join<F::Output>>,
 }
@@ -286,15 +246,13 @@ where
         out: None,
         waiter: None,
     };
-    let header = Header::default();
-    header.loops.set(1);
     let future = UnsafeCell::new(Some(future));
     let layout = Layout::new::<Cell<F>>();
     let block = context::with(|kernel| Memory::take(Some(&mut kernel.memory), layout));
     let block = block.unwrap_or_else(|| Memory::take(None, layout));
     let cell = block.cast::<Cell<F>>();
     // SAFETY: the block has the layout of a cell, and is ours.
-    unsafe { cell.write(Cell { header, future, join: Bound::new(join) }) };
+    unsafe { cell.write(Cell { future, join: Bound::new(join) }) };
     (BodyPtr(cell as NonNull<dyn Body>), JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
 }
 
@@ -322,7 +280,7 @@ impl<F: Future> Cell<F> {
 
 impl<F: Future> Body for Cell<F> {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: only a BodyPtr gets here: the baton holder's, one poll or cancel at a time. The
+        // SAFETY: only a BodyPtr gets here, borrowed mutably: one poll or cancel at a time. The
         // future never moves: it is polled and dropped where it was boxed.
         let future = unsafe { &mut *self.future.get() };
         let Some(future) = future else { return Poll::Ready(()) };

@@ -2,7 +2,7 @@
 //!
 //! Owns: what the kernel knows of each task (slot, generation, names, counters, history), and the
 //! ordinals that signatures are made of. Does not own: futures ([`crate::slot`]), who runs next
-//! ([`crate::scheduler`]), or the wait graph ([`crate::block`]). Invariants: a slot's generation
+//! ([`crate::scheduler`]), or the wait graph ([`crate::block`]). Invariants: a slot's word
 //! moves on whenever its task ends, so a word of an ended task matches nothing; a slot whose
 //! generations are used up retires; nothing grows with the number of finished tasks.
 
@@ -10,7 +10,7 @@ use crate::block::{OpKind, TaskTag};
 use crate::event::NodeId;
 use crate::group::GroupId;
 use crate::slot::BodyPtr;
-use crate::waker::GENERATION_MAX;
+use crate::waker::{GENERATION_MAX, SLOT_BITS, pack, unpack};
 use std::panic::Location;
 
 /// What a task is spawned with.
@@ -29,14 +29,15 @@ pub(crate) struct Spawn {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Slot {
-    /// The future, while the task lives.
+    /// The future, while the task lives and is not being polled.
     pub(crate) body: Option<BodyPtr>,
     pub(crate) sig: u64,
     /// History: what happened before the next operation of this task.
     pub(crate) history: u64,
-    pub(crate) generation: u32,
+    /// The word of the task, or of the next one in this slot.
+    pub(crate) word: u64,
+    /// The task's number, or [`VACANT`].
     pub(crate) number: u32,
-    pub(crate) name: u32,
     /// Operations so far, and the one before which the task is stopped next.
     pub(crate) ops: u32,
     pub(crate) stop_at: u32,
@@ -52,26 +53,29 @@ pub(crate) struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
+/// The number of no task.
+const VACANT: u32 = u32::MAX;
+
 /// What is looked at now and then.
 #[derive(Debug)]
 pub(crate) struct Cold {
     /// The object of the pending operation.
     pub(crate) object: u64,
     pub(crate) site: &'static Location<'static>,
+    pub(crate) name: u32,
     /// Picks made after a poll of this task.
     pub(crate) picks: u32,
     ordinals: Ordinals,
 }
 
 impl Slot {
-    fn vacant() -> Self {
+    fn vacant(word: u64) -> Self {
         Self {
             body: None,
             sig: 0,
             history: 0,
-            generation: 0,
-            number: 0,
-            name: 0,
+            word,
+            number: VACANT,
             ops: 0,
             stop_at: u32::MAX,
             polls: 0,
@@ -83,11 +87,26 @@ impl Slot {
             group: 0,
         }
     }
+
+    fn is_alive(&self) -> bool {
+        self.number != VACANT
+    }
+
+    fn is_used_up(&self) -> bool {
+        unpack(self.word).0 == GENERATION_MAX
+    }
+
+    /// Every word given out so far matches nothing from now on.
+    fn outdate(&mut self) {
+        if !self.is_used_up() {
+            self.word += 1 << SLOT_BITS;
+        }
+    }
 }
 
 impl Cold {
     fn new(site: &'static Location<'static>) -> Self {
-        Self { object: 0, site, picks: 0, ordinals: Ordinals::default() }
+        Self { object: 0, site, name: 0, picks: 0, ordinals: Ordinals::default() }
     }
 }
 
@@ -124,6 +143,8 @@ impl Ordinals {
 /// All tasks of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
+    /// What the words of this table begin with.
+    lane: u32,
     slots: Vec<Slot>,
     cold: Vec<Cold>,
     /// `slots[..used]` were used in this run: what the end of a run has to look at.
@@ -134,6 +155,11 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
+    /// The lane that the table is, and stays, in.
+    pub(crate) fn set_lane(&mut self, lane: u32) {
+        self.lane = lane;
+    }
+
     /// A slot for a new task, which gets the next number.
     pub(crate) fn enroll(&mut self, spawn: Spawn, group: u16, body: BodyPtr, sig: u64) -> u32 {
         let index = self.vacant();
@@ -143,15 +169,13 @@ impl Tasks {
             sig,
             history: sig,
             number: self.spawned,
-            name: spawn.name,
             node: spawn.node,
-            main: spawn.main,
             group,
-            generation: slot.generation,
-            ..Slot::vacant()
+            main: spawn.main,
+            ..Slot::vacant(slot.word)
         };
         let cold = &mut self.cold[index as usize];
-        (cold.object, cold.site, cold.picks) = (0, spawn.site, 0);
+        (cold.object, cold.site, cold.name, cold.picks) = (0, spawn.site, spawn.name, 0);
         cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;
@@ -162,11 +186,11 @@ impl Tasks {
         if let Some(index) = self.free.pop() {
             return index;
         }
-        while self.slots.get(self.used).is_some_and(|s| s.generation == GENERATION_MAX) {
+        while self.slots.get(self.used).is_some_and(Slot::is_used_up) {
             self.used += 1;
         }
         if self.used == self.slots.len() {
-            self.slots.push(Slot::vacant());
+            self.slots.push(Slot::vacant(pack(self.lane, 0, self.used as u32)));
             self.cold.push(Cold::new(Location::caller()));
         }
         self.used += 1;
@@ -174,14 +198,14 @@ impl Tasks {
     }
 
     /// Ends a task: its words match nothing from now on.
-    /// The body comes back: it is dropped outside of the kernel.
+    /// The body comes back, unless it is being polled: it is dropped outside of the kernel.
     pub(crate) fn finish(&mut self, index: u32) -> Option<BodyPtr> {
         let slot = &mut self.slots[index as usize];
         let body = slot.body.take();
-        slot.queued = false;
-        slot.generation += 1;
+        (slot.queued, slot.number) = (false, VACANT);
+        slot.outdate();
         self.alive -= 1;
-        if slot.generation < GENERATION_MAX {
+        if !slot.is_used_up() {
             self.free.push(index);
         }
         body
@@ -191,8 +215,9 @@ impl Tasks {
     pub(crate) fn clear(&mut self) {
         for slot in &mut self.slots[..self.used] {
             debug_assert!(slot.body.is_none(), "a run ends after its tasks");
-            slot.generation = (slot.generation + 1).min(GENERATION_MAX);
-            slot.queued = false;
+            slot.outdate();
+            // One may be alive still: the poll that left a section open took its body along.
+            (slot.queued, slot.number) = (false, VACANT);
         }
         self.used = 0;
         self.free.clear();
@@ -217,16 +242,16 @@ impl Tasks {
         self.slots.get(index as usize)
     }
 
-    /// The live task of this generation.
+    /// The living task of this word.
     #[inline]
-    pub(crate) fn live(&self, generation: u32, index: u32) -> Option<&Slot> {
-        self.get(index).filter(|slot| slot.generation == generation && slot.body.is_some())
+    pub(crate) fn live(&self, word: u64) -> Option<&Slot> {
+        self.get(unpack(word).1).filter(|slot| slot.word == word && slot.is_alive())
     }
 
     /// The slots of all live tasks, in slot order.
     pub(crate) fn living(&self) -> impl Iterator<Item = (u32, &Slot)> {
         let used = self.slots[..self.used].iter().enumerate();
-        used.filter(|(_, slot)| slot.body.is_some()).map(|(index, slot)| (index as u32, slot))
+        used.filter(|(_, slot)| slot.is_alive()).map(|(index, slot)| (index as u32, slot))
     }
 
     pub(crate) fn alive(&self) -> u32 {
@@ -241,10 +266,9 @@ impl Tasks {
 
     /// The tag of the task in this slot.
     #[inline]
-    pub(crate) fn tag(&self, lane: u32, index: u32) -> TaskTag {
-        let slot = &self.slots[index as usize];
-        let word = crate::waker::pack(lane, slot.generation, index);
-        TaskTag { word, number: slot.number, name: slot.name }
+    pub(crate) fn tag(&self, index: u32) -> TaskTag {
+        let Slot { word, number, .. } = self.slots[index as usize];
+        TaskTag { word, number, name: self.cold[index as usize].name }
     }
 }
 
@@ -277,7 +301,7 @@ mod tests {
             main: false,
         };
         let first = tasks.enroll(spawn, 0, body(), 1);
-        tasks.slots[first as usize].generation = GENERATION_MAX - 1;
+        tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);
         drop(tasks.finish(first));
         assert_ne!(tasks.enroll(spawn, 0, body(), 1), first);
         assert_eq!((tasks.alive(), tasks.spawned), (1, 2));

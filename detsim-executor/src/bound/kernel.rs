@@ -24,12 +24,23 @@ pub(crate) struct Guard {
 /// Inside a section, or while another guard lives.
 #[inline]
 pub(crate) fn enter() -> Option<Guard> {
-    let lane = here::place().lane?;
+    here::place().lane.map(occupy)
+}
+
+/// The same for the run loop, between two polls of the simulation that it drives.
+#[inline]
+pub(crate) fn enter_again(lane: &'static Lane) -> Guard {
+    debug_assert!(here::place().lane.is_some_and(|here| std::ptr::eq(here, lane)));
+    occupy(lane)
+}
+
+#[inline]
+fn occupy(lane: &'static Lane) -> Guard {
     if lane.bias.is_busy() {
         entered_twice()
     }
     lane.bias.occupy();
-    Some(Guard { lane, _this_thread: PhantomData })
+    Guard { lane, _this_thread: PhantomData }
 }
 
 /// The steps of the simulation that this thread drives, if it drives one: inside a section too, and

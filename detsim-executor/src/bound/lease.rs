@@ -45,7 +45,7 @@ impl Lease {
     /// # Panics
     /// Where `body` leaves a section open.
     pub(crate) fn drive<R>(&self, body: impl FnOnce() -> R) -> R {
-        let before = here::replace(Place { sim: self.id, lane: Some(self.lane) });
+        let before = here::replace(Place { sim: self.id, lane: Some(self.lane), polled: 0 });
         let held = Held { lease: self, before };
         let result = body();
         // `result` may be the open section: it is dropped before `held` when this panics.

@@ -46,6 +46,17 @@ impl Random {
         self.ready.push(Entry { slot, arrival: self.arrivals });
     }
 
+    /// Takes a task; a single one is no choice, and costs no draw.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<u32> {
+        let index = match self.ready.len() {
+            0 => return None,
+            1 => 0,
+            n => scale(self.stream.word(), n as u64) as usize,
+        };
+        Some(self.ready.swap_remove(index).slot)
+    }
+
     fn draw_mean(&mut self) {
         self.mean = 1 << self.stream.below(7);
     }
@@ -62,14 +73,8 @@ impl Scheduler for Random {
         self.push(task.slot);
     }
 
-    #[inline]
     fn pick(&mut self, _at: Pick) -> Option<u32> {
-        let index = match self.ready.len() {
-            0 => return None,
-            1 => 0,
-            n => scale(self.stream.word(), n as u64) as usize,
-        };
-        Some(self.ready.swap_remove(index).slot)
+        self.take()
     }
 
     #[inline]

@@ -1,0 +1,148 @@
+//! One turn of a task, as the kernel sees it.
+//!
+//! Owns: taking the next ready task and making it the current one, and what becomes of it when its
+//! poll is over. Does not own: the poll ([`crate::run`]), or who is next ([`crate::scheduler`]).
+//! Invariant: while a task is polled, its body is out of the table of tasks: whoever meets the slot
+//! meanwhile can neither poll nor drop it.
+
+use crate::block::OpKind;
+use crate::budget::BUDGET;
+use crate::event::{Event, NodeId};
+use crate::failure::Failure;
+use crate::here;
+use crate::kernel::Kernel;
+use crate::node::NodeState;
+use crate::slot::BodyPtr;
+use crate::task::Slot;
+use std::task::Waker;
+
+/// A task whose turn it is: its slot, its word, its body, which nobody else has, and whether it was
+/// aborted. No struct: that would live in memory from poll to poll.
+pub(crate) type Turn = (u32, u64, BodyPtr, bool);
+
+impl Kernel {
+    /// Takes the next ready task, and makes it the current one.
+    #[inline]
+    pub(crate) fn next_turn(&mut self) -> Option<Turn> {
+        match self.plain {
+            true => self.policy.pick_at_random().map(|index| self.begin_turn(index)),
+            false => self.next_turn_slowly(),
+        }
+    }
+
+    /// The same in a run that is recorded, replayed, scheduled another way, or has failed.
+    #[cold]
+    #[inline(never)]
+    fn next_turn_slowly(&mut self) -> Option<Turn> {
+        let index = self.pick_slow()?;
+        let turn = self.begin_turn(index);
+        self.last_run = index;
+        self.record_with(|kernel| Event::Stepped { task: kernel.current_number() });
+        Some(turn)
+    }
+
+    #[inline]
+    fn begin_turn(&mut self, index: u32) -> Turn {
+        self.count_step();
+        let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
+        let body = slot.body.take().expect("invariant: a ready task lives, and is not polled");
+        slot.queued = false;
+        slot.polls = slot.polls.wrapping_add(1);
+        let Slot { aborted, sig, node, word, .. } = *slot;
+        self.hash.step(sig);
+        self.set_current(index, word, node);
+        self.stopped = false;
+        self.budget = BUDGET;
+        (index, word, body, aborted)
+    }
+
+    #[inline]
+    pub(crate) fn count_step(&mut self) {
+        self.steps += 1;
+        if self.steps >= self.limits.steps {
+            self.out_of_steps();
+        }
+    }
+
+    #[cold]
+    fn out_of_steps(&mut self) {
+        let failure = Failure::steps(self);
+        self.fail(failure);
+    }
+
+    /// The task waits, or has yielded: its body goes back where its next turn finds it.
+    #[inline]
+    pub(crate) fn end_turn(&mut self, index: u32, word: u64, body: BodyPtr) {
+        self.now_ns += self.poll_ns;
+        let slot = self.tasks.get_mut(index).expect("invariant: a polled task has a slot");
+        slot.body = Some(body);
+        if here::end_poll() {
+            slot.op = OpKind::Yield;
+            self.ready_again(index);
+        }
+        if self.is_down(self.current_node()) {
+            // The task stopped its own node: it goes as the others of the node did.
+            self.abort(word);
+        }
+    }
+
+    /// The current task can go on. The usual case of [`Kernel::wake_slot`], without a call.
+    #[inline]
+    fn ready_again(&mut self, index: u32) {
+        let is_usual = self.plain && self.current_node() == NodeId::NONE;
+        match self.tasks.get_mut(index) {
+            Some(slot) if is_usual && slot.group == 0 && !slot.queued => {
+                slot.queued = true;
+                self.policy.push(index);
+            }
+            _ => self.wake_slot(index),
+        }
+    }
+
+    /// The task has ended; its body is dropped outside of the kernel. See [`Kernel::end_task`].
+    pub(crate) fn finish_turn(&mut self, index: u32) -> Option<Waker> {
+        self.now_ns += self.poll_ns;
+        self.stopped = false;
+        let number = self.current_number();
+        if self.tasks.get(index).is_some_and(|slot| !slot.aborted) {
+            self.completed += 1;
+            self.record_with(|_| Event::Finished { task: number });
+        }
+        self.end_task(index)
+    }
+
+    /// Takes a task out of everything that knows of it. Who waited for the last task of its group
+    /// comes back, to be woken outside of the kernel.
+    #[must_use]
+    pub(crate) fn end_task(&mut self, slot: u32) -> Option<Waker> {
+        self.forget_ready(slot);
+        let group = self.tasks.get(slot).map(|slot| (slot.group, slot.main));
+        let waiter = group.and_then(|(group, main)| self.groups.leave(group, main));
+        self.tasks.finish(slot);
+        waiter
+    }
+
+    /// Whether the task may run, as far as its node and its group go.
+    #[inline]
+    pub(crate) fn runs(&self, slot: &Slot) -> bool {
+        self.nodes.runs(slot.node) && self.groups.runs(slot.group)
+    }
+
+    /// A task that woke itself in its last poll stands in the ready set.
+    fn forget_ready(&mut self, slot: u32) {
+        let Some(task) = self.tasks.get(slot).filter(|task| task.queued) else { return };
+        let (node, group) = (task.node, task.group);
+        if self.runs(task) {
+            return self.policy.remove(slot);
+        }
+        if node != NodeId::NONE {
+            self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot);
+        }
+        self.groups.unpark(group, slot);
+    }
+
+    #[inline]
+    fn is_down(&self, node: NodeId) -> bool {
+        node != NodeId::NONE && self.nodes.entry(node).state == NodeState::Down
+    }
+}
