@@ -1,8 +1,9 @@
 //! The simulated disk of detsim.
 //!
 //! Owns: the disk as a log of atoms (`atom.rs`, `disk.rs`), its sectors (`image.rs`), who survives
-//! a crash (`survivors.rs`), and the byte-addressed face [`FaultyStorage`] with its faults. Does
-//! not own: virtual time, nodes, and who calls [`FaultyStorage::crash`]; nothing here waits.
+//! a crash (`survivors.rs`), the byte-addressed face [`FaultyStorage`] with its faults, and the file
+//! system [`Volume`]. Does not own: virtual time, nodes, and who calls [`FaultyStorage::crash`];
+//! nothing here waits.
 //!
 //! # The model
 //! A write is cut into *atoms*, one for each 512-byte sector that it touches. An atom is pending
@@ -32,14 +33,21 @@
 
 mod atom;
 mod disk;
+mod errno;
 mod faults;
 mod image;
 mod profile;
 mod record;
 mod storage;
 mod survivors;
+mod volume;
 
 pub use atom::SECTOR_BYTES;
+pub use errno::{Errno, Outcome};
 pub use profile::FaultProfile;
 pub use record::{FaultEvent, FaultStats};
 pub use storage::FaultyStorage;
+pub use volume::{
+    CrashOutcome, CrashProfile, DirEntry, EXHAUSTIVE_ATOMS_MAX, FileKind, Handle, LockKind,
+    Metadata, OpenFlags, Seek, SurvivorSet, SyncPoint, Times, Volume, VolumeConfig,
+};

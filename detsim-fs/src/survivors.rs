@@ -38,11 +38,22 @@ const SHAPES: [(Shape, u64); 6] = [
 
 /// Draws which of `count` pending writes survive.
 pub(crate) fn draw(count: usize, pick: Pick<'_>) -> Vec<bool> {
+    draw_shaped(count, pick).0
+}
+
+/// As [`draw`]. Also says whether the set is told by the one write that it lacks: then a write that
+/// cannot survive without that one is to be lost with it, rather than to bring it back.
+pub(crate) fn draw_shaped(count: usize, pick: Pick<'_>) -> (Vec<bool>, bool) {
     if count == 0 {
-        return Vec::new();
+        return (Vec::new(), false);
     }
+    let shape = draw_shape(pick);
+    (draw_set(shape, count, pick), shape == Shape::AllButOne)
+}
+
+fn draw_set(shape: Shape, count: usize, pick: Pick<'_>) -> Vec<bool> {
     let bound = count as u64;
-    match draw_shape(pick) {
+    match shape {
         Shape::Nothing => vec![false; count],
         Shape::Everything => vec![true; count],
         Shape::Prefix => prefix(count, pick(bound + 1)),

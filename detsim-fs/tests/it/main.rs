@@ -4,3 +4,5 @@ mod determinism;
 mod explained;
 mod model;
 mod ops;
+mod spec;
+mod volume;

@@ -1,0 +1,136 @@
+//! The bytes of a file.
+//!
+//! Owns: sparse pages that copies of a file share until one of them writes, and the size. Does not
+//! own: which bytes are durable.
+//!
+//! Invariants: a page that is absent is all zeros; bytes past the size are zero in what the running
+//! system sees. On the medium they may be data whose size is not durable yet: [`Contents::trim`]
+//! ends that.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 4096;
+
+type Page = [u8; PAGE];
+
+/// A sparse sequence of bytes. Cloning it copies no page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contents {
+    pages: BTreeMap<u64, Rc<Page>>,
+    size: u64,
+}
+
+/// A stretch of a buffer within one page.
+struct Piece {
+    page: u64,
+    start: usize,
+    from: usize,
+    len: usize,
+}
+
+impl Contents {
+    /// Bytes from the first to the end.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// How many pages take memory.
+    pub(crate) fn pages(&self) -> u64 {
+        self.pages.len() as u64
+    }
+
+    /// How many pages more a write would take.
+    pub(crate) fn pages_missing(&self, offset: u64, len: usize) -> u64 {
+        pieces(offset, len).filter(|piece| !self.pages.contains_key(&piece.page)).count() as u64
+    }
+
+    /// Fills `buf` from `offset` on, as far as the file goes.
+    pub(crate) fn read(&self, offset: u64, buf: &mut [u8]) -> usize {
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let len = buf.len().min(left);
+        for piece in pieces(offset, len) {
+            let into = &mut buf[piece.from..piece.from + piece.len];
+            match self.pages.get(&piece.page) {
+                Some(page) => into.copy_from_slice(&page[piece.start..piece.start + piece.len]),
+                None => into.fill(0),
+            }
+        }
+        len
+    }
+
+    /// Puts bytes at `offset`; the size stays.
+    pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
+        for piece in pieces(offset, bytes.len()) {
+            let page = self.pages.entry(piece.page).or_insert_with(|| Rc::new([0; PAGE]));
+            Rc::make_mut(page)[piece.start..piece.start + piece.len]
+                .copy_from_slice(&bytes[piece.from..piece.from + piece.len]);
+        }
+    }
+
+    /// Moves the end. What is cut off reads as zeros where the file grows again.
+    pub(crate) fn set_size(&mut self, size: u64) {
+        let shrinks = size < self.size;
+        self.size = size;
+        if shrinks {
+            self.trim();
+        }
+    }
+
+    /// Zeros everything past the end.
+    pub(crate) fn trim(&mut self) {
+        let whole = self.size.div_ceil(PAGE as u64);
+        self.pages.split_off(&whole);
+        let tail = (self.size % PAGE as u64) as usize;
+        if tail > 0
+            && let Some(page) = self.pages.get_mut(&(whole - 1))
+            && page[tail..].iter().any(|byte| *byte != 0)
+        {
+            Rc::make_mut(page)[tail..].fill(0);
+        }
+    }
+}
+
+fn pieces(offset: u64, len: usize) -> impl Iterator<Item = Piece> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = offset + from as u64;
+        let start = (at % PAGE as u64) as usize;
+        let piece =
+            Piece { page: at / PAGE as u64, start, from, len: (len - from).min(PAGE - start) };
+        from += piece.len;
+        (piece.len > 0).then_some(piece)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_cut_off_is_zeros_when_the_file_grows_again() {
+        let mut file = Contents::default();
+        file.write(0, b"hello");
+        file.set_size(5);
+        file.set_size(0);
+        file.set_size(5);
+        let mut buf = [1; 9];
+        assert_eq!(file.read(0, &mut buf), 5);
+        assert_eq!(&buf[..5], &[0; 5]);
+    }
+
+    #[test]
+    fn a_copy_shares_its_pages_until_one_of_both_writes() {
+        let mut file = Contents::default();
+        file.write(PAGE as u64 - 2, b"abcd");
+        file.set_size(PAGE as u64 + 2);
+        let before = file.clone();
+        file.write(PAGE as u64, b"X");
+        assert!(Rc::ptr_eq(&file.pages[&0], &before.pages[&0]));
+        let mut buf = [0; 8];
+        assert_eq!(before.read(PAGE as u64 - 2, &mut buf), 4);
+        assert_eq!(&buf[..4], b"abcd");
+        assert_eq!(file.pages_missing(0, 3 * PAGE), 1);
+    }
+}
