@@ -431,7 +431,7 @@ impl Kernel {
 
     /// The signature of a task to be spawned by whoever runs now.
     pub(crate) fn task_signature(&mut self, spawn: &Spawn) -> u64 {
-        let place = fold(self.sites.site(spawn.site), self.sites.text(spawn.type_name));
+        let place = fold(self.sites.file(spawn.site), self.sites.text(spawn.type_name));
         self.child_signature(place)
     }
 
@@ -441,7 +441,7 @@ impl Kernel {
         site: &'static Location<'static>,
         kind: ResourceKind,
     ) -> u64 {
-        let place = fold(self.sites.site(site), kind as u64 + 0x0B1E);
+        let place = fold(self.sites.file(site), kind as u64 + 0x0B1E);
         self.child_signature(place)
     }
 

@@ -28,6 +28,14 @@ impl SiteCache {
         self.cached(std::ptr::from_ref(site) as usize, || hash_site(site))
     }
 
+    /// The hash of the file that a place is in. Signatures are made of it: lines move with every
+    /// edit above them, and a recorded choice is to outlive that.
+    #[inline]
+    pub(crate) fn file(&mut self, site: &'static Location<'static>) -> u64 {
+        // A place is aligned, so that its address and the next one are keys of its own.
+        self.cached(std::ptr::from_ref(site) as usize + 1, || hash_bytes(site.file().as_bytes()))
+    }
+
     /// The hash of a static string, such as a type's name.
     #[inline]
     pub(crate) fn text(&mut self, text: &'static str) -> u64 {
