@@ -215,6 +215,23 @@ impl Deadlock {
         sites.into_iter().collect::<Vec<_>>().join(" ")
     }
 
+    /// The numbers of the tasks that it is about: those in a cycle; where there is none, those that
+    /// do not merely wait for the end of another one.
+    pub fn blamed(&self) -> Vec<u32> {
+        let in_cycle: BTreeSet<u32> = self.cycles.iter().flatten().copied().collect();
+        if !in_cycle.is_empty() {
+            return in_cycle.into_iter().collect();
+        }
+        let is_joining = |wait: &WaitsFor| {
+            let mut parties = wait.parties.iter();
+            parties.any(|party| party.role == Role::Runs && !party.finished)
+        };
+        let stuck = |task: &&BlockedTask| {
+            task.would_run || task.waits.is_empty() || !task.waits.iter().all(is_joining)
+        };
+        self.tasks.iter().filter(stuck).map(|task| task.number).collect()
+    }
+
     fn title_of(&self, number: u32) -> String {
         let task = self.tasks.iter().find(|task| task.number == number);
         task.map_or_else(|| format!("task {number}"), BlockedTask::title)
@@ -290,9 +307,20 @@ impl fmt::Display for WaitsFor {
             writeln!(f, "      it was granted, but the future has not been polled since")?;
         }
         if self.parties.is_empty() {
-            writeln!(f, "      nobody has it")?;
+            writeln!(f, "      {}", nobody(resource))?;
         }
         self.parties.iter().try_for_each(|party| party.fmt(f))
+    }
+}
+
+/// What is said of a resource that nobody is known to have to do with.
+fn nobody(resource: &str) -> &'static str {
+    match resource {
+        "Semaphore" => "nobody holds a permit of it",
+        "Mutex" | "RwLock" => "nobody holds it",
+        "mpsc channel" => "nobody has used its other end yet",
+        "Notify" => "nobody is known to be about to notify it",
+        _ => "nobody has it",
     }
 }
 

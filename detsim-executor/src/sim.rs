@@ -208,9 +208,27 @@ impl Sim {
     where
         F: Future + 'static,
     {
+        self.block_on_for(Location::caller(), main)
+    }
+
+    /// As [`Self::block_on`], for whoever stands at `site`: reports say that `main` was spawned
+    /// there.
+    ///
+    /// # Errors
+    /// As [`Self::run`]. A panic of `main` is one nobody took.
+    #[track_caller]
+    pub fn block_on_for<F>(
+        &self,
+        site: &'static Location<'static>,
+        main: F,
+    ) -> Result<F::Output, Failure>
+    where
+        F: Future + 'static,
+    {
         let out = Rc::new(Cell::new(None));
         let slot = Rc::clone(&out);
-        let main = self.spawn("main", async move { slot.set(Some(main.await)) });
+        let main = async move { slot.set(Some(main.await)) };
+        let main = self.inside(|| join::spawn(main, "main", None, site));
         let number = main.number();
         drop(main);
         self.drive(SimTime::MAX, Some(number))?;

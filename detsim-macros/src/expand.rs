@@ -172,7 +172,8 @@ fn call(
     settings: &Settings,
     run: impl ToTokens,
 ) -> TokenStream {
-    let span = function.output().map_or_else(Span::call_site, Spanned::span);
+    // Where there is nothing to complain about, it is where reports say that the test stands.
+    let span = function.output().map_or_else(|| function.sig.ident.span(), Spanned::span);
     let span = Span::call_site().located_at(span);
     let entry = Ident::new(entry, span);
     let spec = spec(function, module, settings);

@@ -74,9 +74,9 @@ pub struct Failed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
-    /// A panic that nobody handled, or an error that the test returned.
+    /// A panic that nobody handled.
     Panic = 1,
-    /// A property of the user's does not hold.
+    /// What the test checks does not hold: it returned an error.
     Property = 2,
     /// No task can run and nothing will wake one.
     Deadlock = 3,

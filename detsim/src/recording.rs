@@ -4,7 +4,7 @@
 //! ([`crate::failures`]). Invariant: no input whatever makes decoding panic.
 
 use bincode::config::{Configuration, Fixint, Limit, LittleEndian, standard};
-use detsim_executor::{Choice, ChoiceNote, RunHash, Sim, Trace};
+use detsim_executor::{Choice, ChoiceNote, Failure, RunHash, Sim, Trace};
 use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Keeps, RunOptions};
@@ -22,6 +22,8 @@ pub struct Recording {
     pub hash: RunHash,
     /// In a replay, the choices of the set that never came up.
     pub unused: u64,
+    /// The numbers of the tasks that the failure is about, where the kernel knows them.
+    pub blamed: Vec<u32>,
     /// The events, where the run was recorded in full.
     pub trace: Trace,
 }
@@ -43,6 +45,7 @@ impl Recording {
             domains: sim.with(|kernel| kernel.choices().domain_names().map(named).collect()),
             hash: sim.hash(),
             unused: sim.unused_choices() as u64,
+            blamed: blamed(sim.failure().as_ref()),
             trace: if all { sim.trace() } else { Trace::default() },
             choices,
         }))
@@ -61,6 +64,13 @@ impl Recording {
 
     pub(crate) fn decode(bytes: &[u8]) -> Option<Box<Self>> {
         decode(bytes).map(Box::new)
+    }
+}
+
+fn blamed(failure: Option<&Failure>) -> Vec<u32> {
+    match failure {
+        Some(Failure::Deadlock(stuck) | Failure::LostWakeup(stuck)) => stuck.blamed(),
+        _ => Vec::new(),
     }
 }
 

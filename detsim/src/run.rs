@@ -8,13 +8,13 @@
 use std::fmt;
 use std::future::Future;
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use detsim_executor::{Failure, Preempt, Sim, SimConfig, context};
 
 use crate::attempt::panicked;
 use crate::config::Config;
-use crate::hook::{self, Note};
+use crate::hook;
 use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
 use crate::recording::Recording;
 use crate::spec::Spec;
@@ -34,12 +34,14 @@ pub fn scenario<T: TestOutput>(spec: Spec, run: impl Fn(&mut Sim) -> T + Sync) {
 ///
 /// # Panics
 /// Where a seed fails; see [`sweep`].
+#[track_caller]
 pub fn run_async<F>(spec: Spec, make: impl Fn() -> F + Sync)
 where
     F: Future<Output: TestOutput> + 'static,
 {
+    let site = Location::caller();
     sweep(&spec, &|seed, options| {
-        drive(&spec, seed, options, &mut |sim| match sim.block_on(make()) {
+        drive(&spec, seed, options, &mut |sim| match sim.block_on_for(site, make()) {
             Ok(output) => output.into_result(),
             Err(failure) => Err(format!("Error: {failure:?}")),
         })
@@ -135,9 +137,8 @@ const RETURNED: &str = "the test returned an error:";
 
 /// The failure of a test that returned an error.
 fn returned(error: String) -> Failed {
-    let note = Note { site: String::new(), message: error };
-    let report = format!("{RETURNED}\n{}", note.message);
-    Failed { kind: Kind::Panic, signature: signature::of_panic(&note), report }
+    let report = format!("{RETURNED}\n{error}");
+    Failed { kind: Kind::Property, signature: signature::of_error(&error), report }
 }
 
 /// The failure of a test, put down to the kernel's own failure where the test only passed that on,

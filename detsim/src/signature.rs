@@ -19,6 +19,12 @@ pub(crate) fn of_panic(note: &Note) -> String {
     }
 }
 
+/// The signature of a test that returned an error: `property violated: Error: two leaders in term #`.
+pub(crate) fn of_error(error: &str) -> String {
+    let message = without_numbers(error.lines().next().unwrap_or_default());
+    format!("{}: {message}", Kind::Property)
+}
+
 /// `text` with every number replaced by `#`, and cut to a length that reads as one line.
 pub(crate) fn without_numbers(text: &str) -> String {
     let mut out = String::new();
@@ -55,6 +61,12 @@ mod tests {
         assert_eq!(signature, "panic at src/a.rs:7: len is # but the index is #");
         assert_eq!(signature, of_panic(&note("len is 1 but the index is 2")));
         assert_eq!(of_panic(&Note::default()), "panic: ");
+    }
+
+    #[test]
+    fn an_error_that_was_returned_has_no_place() {
+        let signature = of_error("Error: TwoLeaders { term: 3 }\nbacktrace: ..");
+        assert_eq!(signature, "property violated: Error: TwoLeaders { term: # }");
     }
 
     #[test]

@@ -20,6 +20,7 @@ const BUILT: Built = if cfg!(detsim = "graph") { Built::Graph } else { Built::Cf
 ///
 /// # Panics
 /// Where a seed fails.
+#[track_caller]
 pub fn test<F>(spec: Spec, make: impl Fn() -> F + Sync + 'static)
 where
     F: Future<Output: TestOutput> + 'static,

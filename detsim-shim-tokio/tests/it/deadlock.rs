@@ -176,12 +176,12 @@ fn nobody_sends_notifies_or_answers() {
               task 0 "main", spawned at detsim-shim-tokio/tests/it/deadlock.rs:166
                 waits: notified at detsim-shim-tokio/tests/it/deadlock.rs:172
                   for the Notify of detsim-shim-tokio/tests/it/deadlock.rs:172, since step 1
-                  nobody has it
+                  nobody is known to be about to notify it
                 stack: it::deadlock::nobody_sends_notifies_or_answers at tests/it/deadlock.rs:172
               task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:170
                 waits: recv at detsim-shim-tokio/tests/it/deadlock.rs:170
                   for the mpsc channel of detsim-shim-tokio/tests/it/deadlock.rs:168, since step 2
-                  nobody has it
+                  nobody has used its other end yet
                 stack: it::deadlock::nobody_sends_notifies_or_answers at tests/it/deadlock.rs:170
               task 2, spawned at detsim-shim-tokio/tests/it/deadlock.rs:171
                 waits: recv at detsim-shim-tokio/tests/it/deadlock.rs:169

@@ -18,8 +18,9 @@ pub(crate) fn told(minimized: &Minimized, command: &str) -> String {
     let decisions = sentence::decisions(&minimized.recording);
     let mut text = headline(minimized);
     text.push('\n');
-    text.push_str(minimized.failed.report.trim_end());
-    text.push('\n');
+    for line in minimized.failed.report.trim_end().lines() {
+        text.push_str(&sentence::folded(line));
+    }
     if !decisions.is_empty() {
         text.push_str("\nit takes:\n");
         for (index, decision) in decisions.iter().enumerate() {
@@ -27,7 +28,7 @@ pub(crate) fn told(minimized: &Minimized, command: &str) -> String {
             text.push_str(&sentence::wrapped(&number, decision));
         }
     }
-    let table = table::table(&minimized.recording.trace);
+    let table = table::table(&minimized.recording.trace, &minimized.recording.blamed);
     if !table.is_empty() {
         text.push_str("\nwhat led to it:\n");
         text.push_str(&table);

@@ -157,10 +157,10 @@ fn two_locks_are_told_in_one_sentence() {
             step  task 0 "ab"                                   task 1 "ba"
                3                                                * is picked
                3                                                lock Mutex races.rs:14
-               3                                                * stopped before lock Mutex races.rs:14
-               4  lock Mutex races.rs:14
+               3                                                * stopped before lock Mutex 2 races.rs:14
+               4  lock Mutex 2 races.rs:14
                4  waits: lock Mutex races.rs:14
-               5                                                waits: lock Mutex races.rs:14
+               5                                                waits: lock Mutex 2 races.rs:14
 
         without decision 2 the test passes; the two runs part here:
                0.000000s        3  task 1 "ba" runs

@@ -122,6 +122,18 @@ impl std::fmt::Display for Moment {
     }
 }
 
+/// A line as it is, or on several where it is too wide, each indented as the first one and a bit more.
+pub(crate) fn folded(line: &str) -> String {
+    let text = line.trim_start();
+    let indent = line.chars().count() - text.chars().count();
+    if line.chars().count() <= COLUMNS {
+        return format!("{line}\n");
+    }
+    let start = format!("{:indent$}    ", "");
+    let folded = wrapped(&start, text);
+    format!("{:indent$}{}", "", &folded[start.len()..])
+}
+
 /// A text on lines of at most 100 columns, the first after `start`, the others below its end.
 pub(crate) fn wrapped(start: &str, text: &str) -> String {
     let indent = start.chars().count();

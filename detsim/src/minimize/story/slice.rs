@@ -25,9 +25,13 @@ pub(crate) fn actor(tables: &Tables, event: &Event) -> Option<Actor> {
     }
 }
 
-/// The events that led to the end of the run, in their order, and those who failed.
-pub(crate) fn slice(trace: &Trace) -> (Vec<&Moment>, BTreeSet<Actor>) {
-    let failing = failing(trace);
+/// The events that led to the end of the run, in their order, and those who failed: the `blamed`
+/// tasks, where there are any.
+pub(crate) fn slice<'a>(trace: &'a Trace, blamed: &[u32]) -> (Vec<&'a Moment>, BTreeSet<Actor>) {
+    let failing = match blamed {
+        [] => failing(trace),
+        _ => blamed.iter().map(|number| Actor::Task(TaskNumber(*number))).collect(),
+    };
     let mut past = Past { tables: &trace.tables, actors: failing.clone(), ..Past::new(trace) };
     let mut kept: Vec<&Moment> =
         trace.moments.iter().rev().filter(|moment| past.takes(&moment.event)).collect();
@@ -95,6 +99,10 @@ impl<'a> Past<'a> {
         match *event {
             Event::Stepped { .. } | Event::Called { .. } => false,
             Event::Chose { .. } | Event::Node { .. } => true,
+            Event::Aborted { .. } => {
+                self.actors.extend(actor);
+                true
+            }
             Event::Operated { object, .. } => {
                 let takes = is_known || self.objects.contains(&object.0);
                 if takes {

@@ -34,8 +34,8 @@ struct Row<'a> {
 }
 
 /// The table; empty where nothing was recorded.
-pub(crate) fn table(trace: &Trace) -> String {
-    let (moments, failing) = slice(trace);
+pub(crate) fn table(trace: &Trace, blamed: &[u32]) -> String {
+    let (moments, failing) = slice(trace, blamed);
     let rows = rows(trace, &moments);
     if rows.is_empty() {
         return String::new();
@@ -171,9 +171,20 @@ impl Columns {
             "{:>STEP_COLUMNS$}{:indent$}  {}",
             moment.step,
             "",
-            clip(&words, room),
+            fitted(&words, room),
             indent = place * (width + 2)
         );
+    }
+}
+
+/// The words, cut where they are too long: before the number of a line that they end with, because
+/// that is what tells two places apart.
+fn fitted(words: &str, columns: usize) -> String {
+    let (start, line) = words.rsplit_once(':').unwrap_or((words, ""));
+    let is_line = !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    match words.chars().count() <= columns || !is_line {
+        true => clip(words, columns),
+        false => format!("{}:{line}", clip(start, columns.saturating_sub(line.len() + 1))),
     }
 }
 
@@ -217,10 +228,15 @@ fn words(trace: &Trace, moment: &Moment) -> Option<String> {
     })
 }
 
-/// `mutex pool.rs:12`.
-fn thing(trace: &Trace, object: ObjectId) -> String {
-    let Some(object) = trace.tables.object(object) else { return "?".to_owned() };
+/// `Mutex pool.rs:12`; `Mutex 2 pool.rs:12` for the second one that was made there.
+fn thing(trace: &Trace, id: ObjectId) -> String {
+    let Some(object) = trace.tables.object(id) else { return "?".to_owned() };
     let site = trace.tables.text(object.site);
     let file = site.rsplit_once('/').map_or(site, |(_, file)| file);
-    format!("{} {file}", object.kind.word())
+    let before = (0..id.0).filter_map(|id| trace.tables.object(ObjectId(id)));
+    let same = before.filter(|other| (other.kind, other.site) == (object.kind, object.site));
+    match same.count() {
+        0 => format!("{} {file}", object.kind.word()),
+        others => format!("{} {} {file}", object.kind.word(), others + 1),
+    }
 }
