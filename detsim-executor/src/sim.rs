@@ -228,7 +228,8 @@ impl Sim {
         let out = Rc::new(Cell::new(None));
         let slot = Rc::clone(&out);
         let main = async move { slot.set(Some(main.await)) };
-        let main = self.inside(|| join::spawn(main, "main", None, site));
+        let belongs = Belongs { name: "main", ..Belongs::default() };
+        let main = self.inside(|| join::spawn(main, belongs, site));
         let number = main.number();
         drop(main);
         self.drive(SimTime::MAX, Some(number))?;

@@ -1,0 +1,152 @@
+//! What detsim says of each kernel, and what it takes to say it.
+//!
+//! Each test sweeps one of the `buggy` tests of this binary in a process of its own, as a user would,
+//! and holds the minimised report against `tests/reports`. Run with `UPDATE_EXPECT=1` to see a report
+//! change.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use expect_test::expect_file;
+
+/// What came of the sweep of one kernel.
+struct Found {
+    /// What the sweep said.
+    said: String,
+    /// The minimised report, without the command at its end.
+    story: String,
+}
+
+/// An empty directory for the records of a kernel.
+fn fresh(kernel: &str) -> PathBuf {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels-{kernel}"));
+    let _none = fs::remove_dir_all(&out);
+    out
+}
+
+/// This binary again, with one of its tests.
+fn again(test: &str, vars: &[(&str, &str)]) -> String {
+    let mut command = Command::new(env::current_exe().expect("a test knows its binary"));
+    command.args([test, "--exact", "--include-ignored", "--nocapture"]).envs(vars.iter().copied());
+    let output = command.output().expect("a test can start its binary");
+    [output.stdout, output.stderr]
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .concat()
+}
+
+fn sweep(kernel: &str) -> Found {
+    let out = fresh(kernel);
+    let vars = [("DETSIM_OUT", out.to_str().expect("a path in UTF-8")), ("DETSIM_MINIMIZE", "1")];
+    let said = again(&format!("buggy::{kernel}"), &vars);
+    let story = stories(&out).pop().unwrap_or_else(|| panic!("nothing was found:\n{said}"));
+    let end = story.find("\nreproduce with: ").expect("a report ends with a command");
+    Found { said, story: story[..end].to_owned() }
+}
+
+/// The minimised reports below a directory of records.
+fn stories(out: &Path) -> Vec<String> {
+    let tests = fs::read_dir(out).into_iter().flatten().flatten();
+    let seeds = tests.filter_map(|test| fs::read_dir(test.path()).ok()).flatten().flatten();
+    seeds.filter_map(|seed| fs::read_to_string(seed.path().join("minimized.txt")).ok()).collect()
+}
+
+impl Found {
+    /// The lowest seed that fails.
+    fn first(&self) -> u64 {
+        let (_, seeds) = self.said.split_once("failing seeds: [").expect("the sweep fails");
+        let end = seeds.find([',', ']']).expect("a list has an end");
+        seeds[..end].parse().expect("seeds are numbers")
+    }
+
+    /// How many decisions are left, and how many runs that took.
+    fn figures(&self) -> (u32, u32) {
+        let (head, _) = self.story.split_once("\n\n").expect("a headline");
+        let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+        let decisions = match head.split_once(", it fails without any") {
+            Some(_) => 0,
+            None => {
+                let (start, _) = head.split_once(" needed (").expect("so many are needed");
+                let count = start.split(' ').rev().nth(1).expect("a number before the verb");
+                if count == "one" { 1 } else { count.parse().expect("a number") }
+            }
+        };
+        let (_, runs) = head.rsplit_once('(').expect("the runs stand in brackets");
+        (decisions, runs.split(' ').next().and_then(|runs| runs.parse().ok()).expect("a number"))
+    }
+}
+
+/// Demands that the bug is found within so many seeds, that its report says all of `says`, and that
+/// it is minimised to at most one decision less than three.
+#[track_caller]
+fn check(kernel: &str, within: u64, says: &[&str]) {
+    let found = sweep(kernel);
+    assert!(found.first() < within, "{kernel}: first found by seed {}", found.first());
+    let words = found.story.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in says {
+        assert!(words.contains(part), "{part:?} is not in:\n{}", found.story);
+    }
+    let (decisions, runs) = found.figures();
+    assert!(decisions <= 2 && runs <= 20, "{decisions} decisions after {runs} runs");
+    assert!(found.story.lines().all(|line| line.chars().count() <= 100), "{}", found.story);
+    let report = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/reports/{kernel}.txt"));
+    expect_file![report].assert_eq(&found.story);
+}
+
+#[test]
+fn ab_ba_is_a_cycle_of_two() {
+    let held = "held by task 2 at examples/kernels/src/ab_ba.rs:23";
+    check("ab_ba", 100, &["DEADLOCK", "cycle: task 1 -> task 2 -> task 1", held]);
+}
+
+#[test]
+fn an_abort_between_the_halves_is_one_decision() {
+    let at = "at src/abort_mid_transfer.rs:22 task 1, before lock";
+    check("abort_mid_transfer", 50, &["money is gone", "one is needed", at]);
+}
+
+#[test]
+fn who_waits_for_a_word_that_was_said_is_named() {
+    let waits = "waits: notified at examples/kernels/src/check_then_wait.rs:26";
+    check("check_then_wait", 100, &["DEADLOCK", waits, "notify Notify"]);
+}
+
+#[test]
+fn a_read_that_is_cut_off_puts_the_stream_out_of_step() {
+    check("framed_select", 50, &["PANIC", "the stream is out of step", "one is needed"]);
+}
+
+#[test]
+fn a_slot_that_nobody_has_is_told_as_such() {
+    let waits = "waits: acquire at examples/kernels/src/permit_leak_on_cancel.rs:39";
+    check("permit_leak_on_cancel", 20, &["DEADLOCK", waits, "one is needed"]);
+}
+
+#[test]
+fn relock_waits_for_itself() {
+    let held = "held by task 0 \"main\" at examples/kernels/src/relock.rs:24";
+    check("relock", 1, &["it fails without any", "waits for itself", held]);
+}
+
+#[test]
+fn both_ends_of_full_channels_are_named() {
+    let sends = ["waits: send at examples/kernels/src/req_resp_full.rs:29"];
+    check("req_resp_full", 1, &["it fails without any", sends[0], "req_resp_full.rs:15"]);
+}
+
+#[test]
+fn ring3_is_one_cycle_of_three() {
+    check("ring3", 100, &["DEADLOCK", "cycle: task 1 -> task 2 -> task 3 -> task 1"]);
+}
+
+#[test]
+fn a_send_under_a_lock_is_a_cycle_over_a_channel() {
+    let waits = "waits: send at examples/kernels/src/send_under_lock.rs:23";
+    check("send_under_lock", 100, &["DEADLOCK", waits, "cycle: task 1 -> task 2 -> task 1"]);
+}
+
+#[test]
+fn who_came_in_between_is_named() {
+    let at = "at src/toctou_await.rs:20 task 1, before lock";
+    check("toctou_await", 50, &["2 passengers on 1 seat", "one is needed", at]);
+}

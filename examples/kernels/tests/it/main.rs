@@ -1,0 +1,43 @@
+//! Every kernel, swept: the cure is clean, and the bug is found, told and cut down.
+
+#[cfg(detsim)]
+mod found;
+#[cfg(detsim)]
+mod repeats;
+
+/// The sweeps: `fixed::<name>` over thousands of seeds, and `buggy::<name>`, which fails on purpose.
+macro_rules! kernels {
+    ($($name:ident)*) => {
+        mod fixed {
+            $(
+                #[detsim::test(seeds = 2000)]
+                async fn $name() {
+                    kernels::$name::fixed().await;
+                }
+            )*
+        }
+
+        mod buggy {
+            $(
+                #[detsim::test(seeds = 200)]
+                #[ignore = "fails on purpose"]
+                async fn $name() {
+                    kernels::$name::buggy().await;
+                }
+            )*
+        }
+    };
+}
+
+kernels! {
+    ab_ba
+    abort_mid_transfer
+    check_then_wait
+    framed_select
+    permit_leak_on_cancel
+    relock
+    req_resp_full
+    ring3
+    send_under_lock
+    toctou_await
+}
