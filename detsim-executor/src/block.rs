@@ -43,6 +43,9 @@ pub enum ResourceKind {
     Task,
     /// A value that is watched.
     Watch,
+    // Numbers are part of signatures: whatever is new stands at the end.
+    /// The file system of a node.
+    Disk,
 }
 
 impl ResourceKind {
@@ -60,6 +63,7 @@ impl ResourceKind {
             Self::Semaphore => "Semaphore",
             Self::Task => "task",
             Self::Watch => "watch channel",
+            Self::Disk => "disk",
         }
     }
 }
@@ -100,6 +104,8 @@ pub enum OpKind {
     Wait,
     /// Lets others run.
     Yield,
+    /// Changes a file.
+    Write,
 }
 
 impl OpKind {
@@ -120,6 +126,7 @@ impl OpKind {
             Self::Unlock => "unlock",
             Self::Wait => "notified",
             Self::Yield => "yield",
+            Self::Write => "write",
         }
     }
 

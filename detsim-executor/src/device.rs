@@ -9,9 +9,10 @@ use crate::kernel::Kernel;
 use crate::node::NodeState;
 use crate::queue::DeviceId;
 use crate::timer::Deadline;
+use std::any::Any;
 
 /// A part of the simulated world with events of its own.
-pub trait Device {
+pub trait Device: Any {
     /// When its next event is due. Asked after each [`Device::handle`] and whenever the device
     /// was touched ([`crate::Sim::touch`]), not after every step.
     fn next_deadline(&self) -> Option<Deadline>;

@@ -172,6 +172,74 @@ pub enum DiskEvent {
     Synced { node: NodeId, sectors: u32 },
     /// Bytes were written.
     Wrote { node: NodeId, offset: Wide, len: u32 },
+    // Numbers are part of the format of traces: whatever is new stands at the end.
+    /// An injected fault had an effect.
+    Faulted { node: NodeId, fault: DiskFault },
+}
+
+/// A fault of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum DiskFault {
+    /// A bit of what was read had changed on the medium.
+    BitRot,
+    /// A call was interrupted by a signal.
+    Interrupted,
+    /// A sync reported success and made nothing durable.
+    LostSync,
+    /// A write reported success and wrote nothing.
+    LostWrite,
+    /// A write went to another place of its file.
+    MisdirectedWrite,
+    /// A sector could not be read.
+    ReadError,
+    /// A read gave less than it could have.
+    ShortRead,
+    /// A write took less than it could have.
+    ShortWrite,
+    /// A call took much longer than others.
+    Stall,
+    /// A read gave what had been there before the last write.
+    StaleRead,
+    /// A sync failed, and what it was to write is lost.
+    SyncError,
+    /// A write failed.
+    WriteError,
+}
+
+impl DiskFault {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::BitRot,
+        Self::Interrupted,
+        Self::LostSync,
+        Self::LostWrite,
+        Self::MisdirectedWrite,
+        Self::ReadError,
+        Self::ShortRead,
+        Self::ShortWrite,
+        Self::Stall,
+        Self::StaleRead,
+        Self::SyncError,
+        Self::WriteError,
+    ];
+
+    /// The word of streams and exports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::BitRot => "bit_rot",
+            Self::Interrupted => "interrupted",
+            Self::LostSync => "lost_sync",
+            Self::LostWrite => "lost_write",
+            Self::MisdirectedWrite => "misdirected_write",
+            Self::ReadError => "read_error",
+            Self::ShortRead => "short_read",
+            Self::ShortWrite => "short_write",
+            Self::Stall => "stall",
+            Self::StaleRead => "stale_read",
+            Self::SyncError => "sync_error",
+            Self::WriteError => "write_error",
+        }
+    }
 }
 
 /// What an event is about, as filters name it.
@@ -304,6 +372,7 @@ impl DiskEvent {
         match *self {
             Self::Corrupted { node, .. }
             | Self::Crashed { node, .. }
+            | Self::Faulted { node, .. }
             | Self::Full { node, .. }
             | Self::SyncSkipped { node }
             | Self::Synced { node, .. }

@@ -23,6 +23,7 @@ use crate::run;
 use crate::scheduler::Scheduler;
 use crate::time::SimTime;
 use crate::trace::{RunHash, Trace};
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::Future;
@@ -397,6 +398,15 @@ impl Sim {
     pub fn add_device(&self, device: Rc<dyn Device>) -> DeviceId {
         self.shared.devices.borrow_mut().push(device);
         self.with(|kernel| kernel.queue.add_device())
+    }
+
+    /// The device of this type, where one is plugged in.
+    pub fn device<T: Device>(&self) -> Option<Rc<T>> {
+        let devices = self.shared.devices.borrow();
+        devices.iter().find_map(|device| {
+            let device: Rc<dyn Any> = Rc::clone(device) as _;
+            device.downcast().ok()
+        })
     }
 
     /// The deadline of `device` may have changed.

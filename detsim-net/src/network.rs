@@ -226,7 +226,7 @@ impl<M> Shared<M> {
     }
 }
 
-impl<M> Device for Shared<M> {
+impl<M: 'static> Device for Shared<M> {
     fn next_deadline(&self) -> Option<Deadline> {
         self.wire.borrow().next_deadline()
     }

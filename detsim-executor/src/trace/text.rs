@@ -5,8 +5,8 @@
 
 use super::{DOMAIN_PICK, DOMAIN_STOP, Tables};
 use crate::event::{
-    ChoiceId, DiskEvent, DropReason, Event, Moment, NetEvent, NodeChange, NodeId, ObjectId, SetId,
-    TaskNumber,
+    ChoiceId, DiskEvent, DiskFault, DropReason, Event, Moment, NetEvent, NodeChange, NodeId,
+    ObjectId, SetId, TaskNumber,
 };
 use std::fmt;
 
@@ -161,6 +161,23 @@ impl<'a> Predicate<'a> {
     }
 }
 
+fn said(fault: DiskFault) -> &'static str {
+    match fault {
+        DiskFault::BitRot => "a bit of what was read had changed",
+        DiskFault::Interrupted => "a call was interrupted",
+        DiskFault::LostSync => "a sync did nothing, reported as done",
+        DiskFault::LostWrite => "a write did nothing, reported as done",
+        DiskFault::MisdirectedWrite => "a write went elsewhere in its file",
+        DiskFault::ReadError => "a read failed",
+        DiskFault::ShortRead => "a read was short",
+        DiskFault::ShortWrite => "a write was short",
+        DiskFault::Stall => "a call stalled",
+        DiskFault::StaleRead => "a read gave old bytes",
+        DiskFault::SyncError => "a sync failed, and its data is lost",
+        DiskFault::WriteError => "a write failed",
+    }
+}
+
 fn disk(f: &mut fmt::Formatter<'_>, event: &DiskEvent) -> fmt::Result {
     match *event {
         DiskEvent::Corrupted { offset, .. } => {
@@ -169,6 +186,7 @@ fn disk(f: &mut fmt::Formatter<'_>, event: &DiskEvent) -> fmt::Result {
         DiskEvent::Crashed { survived, lost, torn, .. } => {
             write!(f, "disk loses power: {survived} sectors survive, {lost} lost, {torn} torn")
         }
+        DiskEvent::Faulted { fault, .. } => write!(f, "disk: {}", said(fault)),
         DiskEvent::Full { offset, len, .. } => {
             write!(f, "disk: no room for {len} bytes at {offset}")
         }

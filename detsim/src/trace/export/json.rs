@@ -211,6 +211,7 @@ fn push_disk(object: &mut Object<'_>, event: &DiskEvent) {
             object.number("lost", lost);
             object.number("torn", torn);
         }
+        DiskEvent::Faulted { fault, .. } => object.text("fault", fault.word()),
         DiskEvent::Full { offset, len, .. } | DiskEvent::Wrote { offset, len, .. } => {
             object.number("offset", offset.get());
             object.number("len", len);
