@@ -42,38 +42,41 @@ macro_rules! select {
         } )+
         #[allow(unused_mut)] // a pattern may borrow from it mutably
         let mut selected = {
+            // Bound as they stand first, so that what they borrow from lives as long.
+            $( let $future = $init; )+
             $( let mut $future = $crate::macros::support::pin!(
-                $crate::macros::support::IntoFuture::into_future($init)
+                $crate::macros::support::IntoFuture::into_future($future)
             ); )+
             $crate::macros::support::poll_fn(|cx| {
-                let mut next = branches.begin();
-                while let ::core::option::Option::Some(branch) = next {
+                $crate::macros::support::ready!(branches.begin(cx));
+                while let ::core::option::Option::Some(branch) = branches.advance() {
                     match branch {
                         $( #[allow(unreachable_code)] $number => {
-                            match $crate::macros::support::Future::poll($future.as_mut(), cx) {
-                                $crate::macros::support::Poll::Ready(output) => {
-                                    branches.disable(branch);
-                                    #[allow(unused_variables, unused_mut)]
-                                    let matches = match &output {
-                                        $crate::select_priv_clean_pattern!($pattern) => true,
-                                        _ => false,
-                                    };
-                                    if matches {
-                                        return $crate::macros::support::Poll::Ready(
-                                            __DetsimSelected::$name(output),
-                                        );
-                                    }
-                                }
+                            let poll = $crate::macros::support::Future::poll($future.as_mut(), cx);
+                            // `continue` makes an output that nothing else says the type of a `()`.
+                            let output = match poll {
+                                $crate::macros::support::Poll::Ready(output) => output,
                                 $crate::macros::support::Poll::Pending => {
                                     if branches.pends(branch) {
                                         return $crate::macros::support::Poll::Pending;
                                     }
+                                    continue;
                                 }
+                            };
+                            branches.disable(branch);
+                            #[allow(unused_variables, unused_mut)]
+                            let matches = match &output {
+                                $crate::select_priv_clean_pattern!($pattern) => true,
+                                _ => false,
+                            };
+                            if matches {
+                                return $crate::macros::support::Poll::Ready(
+                                    __DetsimSelected::$name(output),
+                                );
                             }
                         } )+
                         _ => ::core::unreachable!("a branch beyond the last"),
                     }
-                    next = branches.advance();
                 }
                 match branches.is_pending() {
                     true => $crate::macros::support::Poll::Pending,

@@ -4,6 +4,7 @@
 //! begins with the branch that was stopped, and polls all the others after it: one of them may have
 //! been woken while the task was stopped, by a wake that this poll answers.
 
+use crate::task::coop;
 use detsim_executor::{Kernel, context};
 use std::fmt;
 use std::pin::Pin;
@@ -11,7 +12,7 @@ use std::task::Context;
 
 pub use std::future::{Future, IntoFuture, poll_fn};
 pub use std::pin::pin;
-pub use std::task::Poll;
+pub use std::task::{Poll, ready};
 
 /// Was the current task stopped before an operation, in this poll?
 #[inline]
@@ -28,8 +29,10 @@ pub struct Branches {
     start: u32,
     /// Branches of this poll that were looked at, counted from `start`.
     looked_at: u32,
-    /// The branch that this poll began with, because the last one ended there.
+    /// The branch that this poll begins with, because the last one ended there.
     first: Option<u32>,
+    /// No branch of this poll was looked at yet.
+    fresh: bool,
     /// The branch at which this poll was stopped.
     stopped: Option<u32>,
 }
@@ -37,8 +40,8 @@ pub struct Branches {
 impl Branches {
     /// Polled in their order.
     pub fn biased(count: u32) -> Self {
-        let (disabled, fair, start, looked_at) = (0, false, 0, 0);
-        Self { count, disabled, fair, start, looked_at, first: None, stopped: None }
+        let (disabled, fair, start, looked_at, fresh) = (0, false, 0, 0, false);
+        Self { count, disabled, fair, start, looked_at, first: None, fresh, stopped: None }
     }
 
     /// Polled from one on that is drawn for each poll; from the first one on by default.
@@ -51,19 +54,25 @@ impl Branches {
         self.disabled |= 1 << branch;
     }
 
-    /// A poll begins: the first branch of it.
-    pub fn begin(&mut self) -> Option<u32> {
-        self.looked_at = 0;
-        self.first = self.stopped.take().filter(|branch| self.is_enabled(*branch));
-        if self.first.is_some() {
-            return self.first;
+    /// A poll begins. `Pending` where the task has no budget left: branches that ask for it would
+    /// yield, and the others are not to profit from that.
+    pub fn begin(&mut self, cx: &Context<'_>) -> Poll<()> {
+        if !coop::has_budget_remaining() {
+            return coop::exhausted(cx);
         }
-        self.start = if self.fair { draw(self.count) } else { 0 };
-        self.advance()
+        (self.looked_at, self.fresh) = (0, true);
+        self.first = self.stopped.take().filter(|branch| self.is_enabled(*branch));
+        if self.first.is_none() {
+            self.start = if self.fair { draw(self.count) } else { 0 };
+        }
+        Poll::Ready(())
     }
 
     /// The next branch of this poll.
     pub fn advance(&mut self) -> Option<u32> {
+        if std::mem::take(&mut self.fresh) && self.first.is_some() {
+            return self.first;
+        }
         while self.looked_at < self.count {
             let branch = (self.start + self.looked_at) % self.count;
             self.looked_at += 1;

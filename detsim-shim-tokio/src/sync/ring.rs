@@ -15,6 +15,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -58,6 +59,10 @@ pub(super) struct Items<T> {
     /// `Send` and `Sync` where `T` is `Send`, as a mutex is: an item crosses threads, it is not shared.
     _type: PhantomData<Box<Mutex<T>>>,
 }
+
+// No item is reached through this.
+impl<T> UnwindSafe for Items<T> {}
+impl<T> RefUnwindSafe for Items<T> {}
 
 /// An empty ring, and the type of its items.
 pub(super) fn ring<T>() -> (Ring, Items<T>) {

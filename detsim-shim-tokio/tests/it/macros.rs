@@ -5,6 +5,7 @@ use detsim_executor::Sim;
 use detsim_shim_tokio as tokio;
 use std::collections::BTreeSet;
 use std::future::{pending, ready};
+use std::task::Poll;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::yield_now;
 use tokio::time::{Duration, sleep};
@@ -53,6 +54,38 @@ fn every_form_of_branch_is_understood() {
         assert_eq!(only_else, 7);
         let last = select! { mut n = ready(1) => { n += 1; n } };
         assert_eq!(last, 2);
+    });
+}
+
+#[test]
+fn a_branch_borrows_from_what_it_makes() {
+    in_order(async {
+        select! { n = &mut ready(3), if true => assert_eq!(n, 3) }
+    });
+}
+
+#[test]
+fn the_output_of_a_branch_that_is_never_polled_needs_no_type() {
+    in_order(async {
+        let never = std::future::poll_fn(|_| panic!("polled"));
+        select! {
+            _ = never, if false => unreachable!(),
+            _ = ready(()) => (),
+        }
+    });
+}
+
+#[test]
+fn a_task_without_budget_does_not_go_on_in_another_branch() {
+    in_order(async {
+        while tokio::task::coop::has_budget_remaining() {
+            tokio::task::coop::consume_budget().await;
+        }
+        let mut select = Box::pin(async {
+            select! { biased; () = tokio::task::coop::consume_budget() => 1, () = ready(()) => 2 }
+        });
+        let first = std::future::poll_fn(|cx| Poll::Ready(select.as_mut().poll(cx))).await;
+        assert_eq!((first, select.await), (Poll::Pending, 1));
     });
 }
 

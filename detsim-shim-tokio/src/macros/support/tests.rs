@@ -1,13 +1,13 @@
 //! The order of branches, without any task.
 
 use super::*;
+use std::task::Waker;
 
 fn polled(branches: &mut Branches) -> Vec<u32> {
     let mut order = Vec::new();
-    let mut next = branches.begin();
-    while let Some(branch) = next {
+    assert!(branches.begin(&Context::from_waker(Waker::noop())).is_ready());
+    while let Some(branch) = branches.advance() {
         order.push(branch);
-        next = branches.advance();
     }
     order
 }

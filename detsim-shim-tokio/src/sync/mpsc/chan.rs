@@ -20,7 +20,7 @@ use detsim_executor::{
     Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter,
 };
 use recv::unlisten;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 /// The capacity of a channel without a bound.
 pub(super) const UNBOUNDED: usize = usize::MAX;
@@ -170,6 +170,10 @@ fn hand_out(section: &mut In<'_, State>) {
     let receiver = state.last_received.party(Role::LastReceived);
     Block::held_by(kernel, &state.object, receiver.as_slice());
 }
+
+// A section ends as it should, or the process does: no panic leaves the state half changed.
+impl UnwindSafe for Chan {}
+impl RefUnwindSafe for Chan {}
 
 impl Chan {
     #[track_caller]
