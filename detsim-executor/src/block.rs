@@ -46,6 +46,10 @@ pub enum ResourceKind {
     // Numbers are part of signatures: whatever is new stands at the end.
     /// The file system of a node.
     Disk,
+    /// The threads for closures that block.
+    BlockingPool,
+    /// A word of memory: a lock, a condition variable or a parked thread of others.
+    Word,
 }
 
 impl ResourceKind {
@@ -64,6 +68,8 @@ impl ResourceKind {
             Self::Task => "task",
             Self::Watch => "watch channel",
             Self::Disk => "disk",
+            Self::BlockingPool => "blocking pool",
+            Self::Word => "lock, condition or parked thread of std's kind",
         }
     }
 }
@@ -106,6 +112,10 @@ pub enum OpKind {
     Yield,
     /// Changes a file.
     Write,
+    /// Waits for a word of memory to change.
+    Park,
+    /// Wakes who waits for a word of memory.
+    Unpark,
 }
 
 impl OpKind {
@@ -127,6 +137,8 @@ impl OpKind {
             Self::Wait => "notified",
             Self::Yield => "yield",
             Self::Write => "write",
+            Self::Park => "blocking wait",
+            Self::Unpark => "wake of a blocked thread",
         }
     }
 

@@ -3,7 +3,7 @@
 //! Owns: [`HERE`], the id and lane of the simulation that this thread drives (the *baton*), and what
 //! tells that the thread is in a section of another kind: a mark for those that hold a lock, and
 //! the last simulation of its own whose cell it entered without driving it. Does not own: who may
-//! take the baton (`bound/lease.rs`, the only caller of [`replace`]).
+//! take the baton (`bound/lease.rs`, and `baton.rs`: the only callers of [`replace`]).
 //!
 //! Invariants: an id stands in at most one thread's `HERE`; the lane is set exactly where the id is
 //! not [`NOWHERE`]; nothing here has a destructor or a lazy initialiser, so that it can be read at
@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 
+use crate::baton::Seat;
 pub(crate) use crate::bound::protocol::NOWHERE;
 use crate::bound::protocol::UNBOUND;
 use crate::lane::Lane;
@@ -32,6 +33,12 @@ struct Here {
     polled: Cell<u64>,
     locked: Cell<bool>,
     home: Cell<u64>,
+    /// The seat of a pooled thread, and the lane it is for.
+    seat: Cell<Option<(u64, &'static Seat)>>,
+    /// What runs is a closure that may block its thread.
+    may_block: Cell<bool>,
+    /// What runs is the kernel's own business with the system.
+    outside: Cell<bool>,
 }
 
 const _: () = assert!(!std::mem::needs_drop::<Here>());
@@ -44,6 +51,9 @@ thread_local! {
             polled: Cell::new(0),
             locked: Cell::new(false),
             home: Cell::new(UNBOUND),
+            seat: Cell::new(None),
+            may_block: Cell::new(false),
+            outside: Cell::new(false),
         }
     };
 }
@@ -58,7 +68,7 @@ pub(crate) fn place() -> Place {
     })
 }
 
-/// Puts another place here and returns the one before. For `Lease::drive` alone.
+/// Puts another place here and returns the one before. For `Lease::drive` and `baton.rs`.
 pub(crate) fn replace(place: Place) -> Place {
     HERE.with(|here| Place {
         sim: here.sim.replace(place.sim),
@@ -132,5 +142,39 @@ pub(crate) struct Locked;
 impl Drop for Locked {
     fn drop(&mut self) {
         HERE.with(|here| here.locked.set(false));
+    }
+}
+
+/// The seat of this pooled thread, and the index of its lane.
+pub(crate) fn seat() -> Option<(u64, &'static Seat)> {
+    HERE.with(|here| here.seat.get())
+}
+
+/// Makes this a pooled thread of a lane.
+pub(crate) fn set_seat(lane: u64, seat: &'static Seat) {
+    HERE.with(|here| here.seat.set(Some((lane, seat))));
+}
+
+/// Whether what runs may block its thread.
+pub(crate) fn may_block() -> bool {
+    HERE.with(|here| here.may_block.get())
+}
+
+/// Says whether what runs may block its thread; what was so before.
+pub(crate) fn set_may_block(may_block: bool) -> bool {
+    HERE.with(|here| here.may_block.replace(may_block))
+}
+
+/// Marks what follows as the kernel's own business.
+pub(crate) fn outside() -> OutsideMark {
+    OutsideMark(HERE.with(|here| here.outside.replace(true)))
+}
+
+/// The mark; dropping it brings back what was before.
+pub(crate) struct OutsideMark(bool);
+
+impl Drop for OutsideMark {
+    fn drop(&mut self) {
+        HERE.with(|here| here.outside.set(self.0));
     }
 }

@@ -4,6 +4,7 @@
 //! tokio, a handle may be moved to any thread, and dropping it detaches the task; a panic reaches
 //! the handle, and where there is none it fails the run.
 
+use crate::baton::Aborts;
 use crate::block::TaskTag;
 use crate::context;
 use crate::event::{Event, NodeId, TaskNumber};
@@ -134,6 +135,11 @@ impl Kernel {
             return;
         }
         let (_, index) = crate::waker::unpack(word);
+        match &mut self.tasks.cold_mut(index).aborts {
+            Aborts::Now => {}
+            Aborts::Later { asked } => return *asked = true,
+            Aborts::Never => return,
+        }
         if let Some(slot) = self.tasks.get_mut(index) {
             slot.aborted = true;
         }

@@ -6,6 +6,7 @@
 //! holder alone; never borrowed while user code runs; memory is reused from run to run.
 
 use crate::SimTime;
+use crate::baton::Threads;
 use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
 use crate::event::{Event, NodeId, SetId, TaskNumber};
@@ -108,6 +109,7 @@ pub struct Kernel {
     pub(crate) budget: u32,
     /// See [`Kernel::settle`].
     pub(crate) plain: bool,
+    pub(crate) threads: Threads,
     shared: Weak<Shared>,
 }
 
@@ -143,6 +145,7 @@ impl Kernel {
         self.tasks.clear();
         self.graph.clear();
         self.root_ordinals.clear();
+        self.threads.end();
         self.shared = Weak::new();
     }
 
@@ -505,6 +508,10 @@ impl Kernel {
     #[inline]
     pub(crate) fn captures_stacks(&self) -> bool {
         self.recorder.is_on() || self.probing
+    }
+
+    pub(crate) fn is_probing(&self) -> bool {
+        self.probing
     }
 
     pub(crate) fn set_probing(&mut self, probing: bool) {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::baton::Seat;
 use crate::bound::escape::{Escape, Use, note};
 use crate::bound::protocol::{Bias, UNBOUND};
 use crate::kernel::Kernel;
@@ -55,6 +56,8 @@ pub(crate) struct Lane {
     /// A hint, read between polls: the gate may hold wakes.
     injected: AtomicBool,
     bell: Condvar,
+    /// The seat of whichever thread drives the simulation.
+    pub(crate) home: Seat,
 }
 
 // SAFETY: `kernel` is reached through `In` and `kernel::Guard` only, by the one thread that holds the
@@ -111,6 +114,7 @@ impl Lane {
             index: index as u64,
             injected: AtomicBool::new(false),
             bell: Condvar::new(),
+            home: Seat::new(),
         }
     }
 

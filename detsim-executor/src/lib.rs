@@ -8,6 +8,7 @@
 //! The kernel knows no tokio, no network and no disk, reads no environment and no wall clock.
 #![deny(unsafe_code)]
 
+mod baton;
 pub mod block;
 mod bound;
 mod budget;
@@ -44,6 +45,7 @@ pub mod trace;
 mod turn;
 mod waker;
 
+pub use baton::{Blocking, block_in_place, block_on, blocking, may_block};
 pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 pub use bound::{Bound, In};
 pub use choice::{Anchor, Choice, ChoiceNote, Choices, Decided, Domain};

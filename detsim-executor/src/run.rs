@@ -7,6 +7,7 @@
 //! order of their sequence.
 
 use crate::SimTime;
+use crate::baton::{self, Drive, Order, Unwound};
 use crate::bound::kernel::{self, Guard};
 use crate::context;
 use crate::deadlock::{Deadlock, Held};
@@ -44,27 +45,56 @@ pub(crate) fn drive(
     main: Option<TaskNumber>,
 ) -> Result<Report, Failure> {
     let lane = here::place().lane.expect("invariant: the run loop is inside its simulation");
+    let drive = Drive { until, main };
+    enter().threads.begin(drive);
     loop {
-        let mut kernel = run_ready(lane, shared, main);
+        match stretch(lane, shared, drive) {
+            Stretch::Ended(ended) => return ended,
+            Stretch::Rests if baton::rest(lane) == Order::Ended => return enter().threads.ended(),
+            Stretch::Rests => {}
+        }
+    }
+}
+
+/// What became of the loop on one thread.
+pub(crate) enum Stretch {
+    /// The drive is over.
+    Ended(Result<Report, Failure>),
+    /// A poll that was put aside here has ended; another thread has the loop.
+    Rests,
+}
+
+/// Runs the loop on this thread.
+pub(crate) fn stretch(lane: &'static Lane, shared: &Shared, drive: Drive) -> Stretch {
+    match cycle(lane, shared, drive) {
+        Some(ended) => Stretch::Ended(ended),
+        None => Stretch::Rests,
+    }
+}
+
+fn cycle(lane: &'static Lane, shared: &Shared, drive: Drive) -> Option<Result<Report, Failure>> {
+    let Drive { until, main } = drive;
+    loop {
+        let mut kernel = run_ready(lane, shared, main)?;
         kernel.clear_current();
         if let Some(failure) = &kernel.failure {
-            return Err(failure.clone());
+            return Some(Err(failure.clone()));
         }
         if main.is_some_and(|main| !kernel.is_alive(main)) {
-            return Ok(kernel.report());
+            return Some(Ok(kernel.report()));
         }
         match kernel.advance(until) {
             Advance::Due(due) => {
                 drop(kernel);
                 happen(shared, due);
             }
-            Advance::Horizon => return Ok(kernel.report()),
+            Advance::Horizon => return Some(Ok(kernel.report())),
             Advance::Nothing if until == SimTime::MAX => {
                 let waiting = kernel.tasks.alive() > 0;
                 let report = kernel.report();
                 drop(kernel);
                 if !waiting {
-                    return Ok(report);
+                    return Some(Ok(report));
                 }
                 if !wait_outside(lane) {
                     let failure = diagnose();
@@ -73,15 +103,16 @@ pub(crate) fn drive(
             }
             Advance::Nothing => {
                 kernel.now_ns = kernel.now_ns.max(until.as_nanos());
-                return Ok(kernel.report());
+                return Some(Ok(kernel.report()));
             }
         }
     }
 }
 
 /// Polls ready tasks until none is left; what falls due meanwhile happens in between. One section
-/// of the kernel a poll: it ends the last turn and begins the next.
-fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> Guard {
+/// of the kernel a poll: it ends the last turn and begins the next. `None` where a poll ended that was
+/// put aside meanwhile: another thread has the loop.
+fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> Option<Guard> {
     let mut kernel = enter();
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
@@ -89,17 +120,24 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             let fails = !calm(lane, shared);
             kernel = enter();
             if fails {
-                return kernel;
+                return Some(kernel);
             }
             continue;
         }
-        let Some((slot, word, mut body, aborted)) = kernel.next_turn() else { return kernel };
+        let Some((slot, word, mut body, aborted)) = kernel.next_turn() else {
+            return Some(kernel);
+        };
         drop(kernel);
         let ended = match aborted {
             false => poll(&mut body, word),
             true => cancel(&mut body, word, Lost::Aborted),
         };
         kernel = kernel::enter_again(lane);
+        if kernel.threads.is_unusual() {
+            drop(kernel);
+            body = baton::after_poll(slot, body, ended)?;
+            kernel = kernel::enter_again(lane);
+        }
         if !ended {
             kernel.end_turn(slot, word, body);
             continue;
@@ -111,7 +149,7 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
         settle(ended);
         kernel = enter();
         if main == Some(number) {
-            return kernel;
+            return Some(kernel);
         }
     }
 }
@@ -161,8 +199,51 @@ fn poll(body: &mut BodyPtr, word: u64) -> bool {
     here::begin_poll(word);
     match catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx))) {
         Ok(polled) => polled.is_ready(),
+        Err(payload) if Unwound::is(&*payload) => unwound(body, word),
         Err(payload) => cancel(body, word, Lost::Panicked(payload)),
     }
+}
+
+/// The poll was unwound because its task is being dropped, by the thread that resumed this one. Always
+/// true, as [`cancel`].
+#[cold]
+fn unwound(body: &mut BodyPtr, word: u64) -> bool {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| body.cancel())) else {
+        body.lose(Lost::Aborted);
+        return true;
+    };
+    let message = message_of(&*payload);
+    if !body.lose(Lost::Panicked(payload)) {
+        let mut kernel = enter();
+        let tag = kernel.tag_of(unpack(word).1);
+        let failure = Failure::panicked(&kernel, tag, message);
+        kernel.fail(failure);
+    }
+    true
+}
+
+/// Gives a task that is ready, and whose poll was put aside, its turn now, whoever else is.
+pub(crate) fn turn_of(slot: u32) {
+    let before = here::place().polled;
+    let mut kernel = enter();
+    kernel.policy.remove(slot);
+    let (slot, word, mut body, aborted) = kernel.begin_turn(slot);
+    drop(kernel);
+    let ended = match aborted {
+        false => poll(&mut body, word),
+        true => cancel(&mut body, word, Lost::Aborted),
+    };
+    body = baton::returned(body);
+    let mut kernel = enter();
+    if !ended {
+        kernel.end_turn(slot, word, body);
+    } else {
+        let waiter = kernel.finish_turn(slot);
+        drop(kernel);
+        drop(body);
+        settle(waiter);
+    }
+    here::begin_poll(before);
 }
 
 /// Drops a task's future and tells its handle why there is no result; a panic that nobody hears
@@ -170,7 +251,10 @@ fn poll(body: &mut BodyPtr, word: u64) -> bool {
 #[cold]
 fn cancel(body: &mut BodyPtr, word: u64, lost: Lost) -> bool {
     let mut lost = lost;
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body.cancel())) {
+    enter().begin_cancel(word);
+    let cancelled = catch_unwind(AssertUnwindSafe(|| body.cancel()));
+    enter().threads.cancels -= 1;
+    if let Err(payload) = cancelled {
         // A second panic: the first one is the reason.
         if matches!(lost, Lost::Aborted) {
             lost = Lost::Panicked(payload);
@@ -266,6 +350,14 @@ enum Advance {
 }
 
 impl Kernel {
+    /// A task is being dropped: it is stopped no more.
+    fn begin_cancel(&mut self, word: u64) {
+        self.threads.cancels += 1;
+        if let Some(slot) = self.tasks.get_mut(unpack(word).1) {
+            slot.stop_at = u32::MAX;
+        }
+    }
+
     /// What should have happened by now.
     fn overdue(&mut self) -> Option<Due> {
         let (deadline, due) = self.queue.next()?;

@@ -23,6 +23,11 @@ pub(crate) fn note() {
     NOTED.set(Some(Stack::capture()));
 }
 
+/// Keeps the stack of a thread that was resumed to say where it stands.
+pub(crate) fn put(stack: Stack) {
+    NOTED.set(Some(stack));
+}
+
 /// The stack that was noted since the last call.
 pub(crate) fn take_noted() -> Option<Stack> {
     NOTED.take()

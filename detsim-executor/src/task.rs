@@ -6,6 +6,7 @@
 //! moves on whenever its task ends, so a word of an ended task matches nothing; a slot whose
 //! generations are used up retires; nothing grows with the number of finished tasks.
 
+use crate::baton::Aborts;
 use crate::block::{OpKind, TaskTag};
 use crate::event::NodeId;
 use crate::group::GroupId;
@@ -65,6 +66,7 @@ pub(crate) struct Cold {
     pub(crate) name: u32,
     /// Picks made after a poll of this task.
     pub(crate) picks: u32,
+    pub(crate) aborts: Aborts,
     ordinals: Ordinals,
 }
 
@@ -106,7 +108,14 @@ impl Slot {
 
 impl Cold {
     fn new(site: &'static Location<'static>) -> Self {
-        Self { object: 0, site, name: 0, picks: 0, ordinals: Ordinals::default() }
+        Self {
+            object: 0,
+            site,
+            name: 0,
+            picks: 0,
+            aborts: Aborts::Now,
+            ordinals: Ordinals::default(),
+        }
     }
 }
 
@@ -176,6 +185,7 @@ impl Tasks {
         };
         let cold = &mut self.cold[index as usize];
         (cold.object, cold.site, cold.name, cold.picks) = (0, spawn.site, spawn.name, 0);
+        cold.aborts = Aborts::Now;
         cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;

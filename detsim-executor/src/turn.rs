@@ -42,7 +42,7 @@ impl Kernel {
     }
 
     #[inline]
-    fn begin_turn(&mut self, index: u32) -> Turn {
+    pub(crate) fn begin_turn(&mut self, index: u32) -> Turn {
         self.count_step();
         let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
         let body = slot.body.take().expect("invariant: a ready task lives, and is not polled");

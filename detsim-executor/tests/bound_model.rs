@@ -1,6 +1,6 @@
 //! The protocol of the biased cell under loom: all interleavings, and what weak memory may show.
 //!
-//! Owns: five scenarios, and ten mutants of the protocol that each must fail in one of them. The
+//! Owns: six scenarios, and ten mutants of the protocol that each must fail in one of them. The
 //! protocol is not copied: `src/bound/protocol.rs` itself is compiled here a second time, over the
 //! types of `sync` below, which are loom's. The asymmetric fence stands as a full fence on both
 //! sides. Not modelled: the pool of lanes, wakers, the kernel.
@@ -330,6 +330,33 @@ fn lane_that_moved(resting: u32) {
     assert_eq!(world.sections(), 4);
 }
 
+/// The baton passes to another thread and back, while a thread without a simulation uses the cell.
+/// Whoever has it enters as in a run, or as the home that it is. That a signal orders the two is not
+/// modelled: the beginning and the end of a thread stand for it.
+fn baton_that_passes(resting: u32) {
+    let world = World::new(FIRST, resting);
+    let me = world.begin(FIRST, MAIN);
+    let foreigner = thread::spawn({
+        let world = world.clone();
+        move || world.enter(Me { thread: 12, sim: NOWHERE })
+    });
+    world.enter(me);
+    let other = thread::spawn({
+        let world = world.clone();
+        move || {
+            world.bias(FIRST).move_home(OTHER.thread);
+            assert_eq!(world.bias(FIRST).live(), FIRST);
+            world.enter(OTHER.driving(FIRST));
+        }
+    });
+    join(other);
+    world.bias(FIRST).move_home(MAIN.thread);
+    world.enter(MAIN);
+    world.end(FIRST);
+    join(foreigner);
+    assert_eq!(world.sections(), 4);
+}
+
 /// Runs a scenario in all interleavings, to the first that fails.
 fn check(scenario: fn(u32), resting: u32, mutant: Option<Mutant>) -> Result<(), String> {
     let model = move || {
@@ -366,6 +393,11 @@ fn two_foreigners_against_a_simulation() {
 #[test]
 fn a_lane_that_moved_to_another_thread() {
     check(lane_that_moved, 0, None).unwrap();
+}
+
+#[test]
+fn a_baton_that_passes_to_another_thread_and_back() {
+    check(baton_that_passes, 0, None).unwrap();
 }
 
 /// With `revoke` at rest at 1 no fence is needed at all.

@@ -16,8 +16,9 @@
 //!   any lock.
 //! - biased and foreign exclude each other by busy, fence, revoke; the gate keeps own, foreign and
 //!   the end of the run apart; `OUTSIDE` keeps outside and adoption apart.
-//! - `home` is the thread that made the simulation and alone ever holds its baton; it may enter biased
-//!   between two runs as well. A thread believes `home` only after it has read the id it asks for
+//! - `home` is the thread that holds the baton, or between two runs the one that made the simulation,
+//!   which may enter biased then as well. It is written by the thread that it names, before the first
+//!   run or after the baton was passed to it. A thread believes `home` only after it has read the id it asks for
 //!   from `live`, which is released after `home` is written: what it read before, from a lease of
 //!   its own that is long over, cannot make it the home of another thread's simulation.
 //! - what a section wrote is seen by the next: `busy` and `revoke` are released and acquired, and
@@ -102,6 +103,16 @@ impl<G> Bias<G> {
     pub(crate) fn begin(&self, _gate: &mut Guard<'_, G>, id: u64, home: u64) {
         self.home.store(home, Relaxed);
         self.live.store(id, Release);
+    }
+
+    /// The baton has come to the thread `home`. For that thread.
+    pub(crate) fn move_home(&self, home: u64) {
+        self.home.store(home, Relaxed);
+    }
+
+    /// The simulation that runs on these words. For the thread that was just given its baton.
+    pub(crate) fn live(&self) -> u64 {
+        self.live.load(Relaxed)
     }
 
     /// The simulation is over.

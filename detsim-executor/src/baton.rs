@@ -1,0 +1,222 @@
+//! The baton: one thread runs at a time, and which one may change in the middle of a poll.
+//!
+//! Owns: [`Seat`], the place of one thread of the system; how the baton passes from seat to seat
+//! ([`pass`]); and what a run knows about its threads ([`Threads`]). Does not own: what a thread waits
+//! for (`block.rs`, `baton/address.rs`), who runs next (the scheduler: a thread that was put aside is
+//! the poll of a task like any other), the loop (`run.rs`).
+//!
+//! A run begins on the thread that drives it, its *home*. The thread that runs the loop polls tasks on
+//! its own stack. A poll that has to stop in its middle is *put aside* ([`suspend`]): its task's body
+//! gives place to one whose poll *resumes* that thread (`baton/host.rs`), and an idle thread of the
+//! pool goes on with the loop. A thread that was resumed gives the baton back to whoever resumed it.
+//! So a thread is at any time one of: the loop's, resumed by it, put aside in a task's poll, idle.
+//!
+//! Invariants:
+//! - exactly one thread holds the baton of a simulation: the only one with its id in `HERE`. It takes
+//!   the id out before it raises the next one's signal, and touches nothing of the run afterwards; the
+//!   signal releases what it wrote and acquires it on the other side. So the kernel, and whatever of
+//!   the user is not `Sync`, is used by one thread at a time, each use ordered after the last.
+//! - the baton passes outside of every section only: `busy` is 0, no gate is held.
+//! - the home of the lane moves with the baton (`bound/protocol.rs`), written by the one who takes it.
+//! - only the home thread ends a drive: any other thread that finds the run over frees the home of the
+//!   poll it is in, if it is in one, and passes the baton there.
+//! - a thread that is put aside in a poll of a task is alone at its future: the body in the task's slot
+//!   is the host's until the poll has ended. Neither is dropped before the thread has left the poll:
+//!   where a task is to be dropped, its thread is resumed to unwind ([`Unwound`]).
+//! - a thread that cannot be put aside (in a callback, a destructor of a cancelled task) lets other
+//!   threads that were put aside go on, and nobody else (`host::help`).
+//! - a pooled thread belongs to its lane for good, and is parked between two runs. None is made before
+//!   the first poll is put aside: a frozen worker has one thread.
+
+pub(crate) mod address;
+mod blocking;
+pub(crate) mod host;
+mod pool;
+mod runner;
+mod signal;
+
+pub use self::blocking::{Blocking, block_in_place, block_on, blocking, may_block};
+pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
+pub(crate) use self::runner::rest;
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+use self::address::Addresses;
+use self::pool::Pool;
+use self::signal::Signal;
+use crate::SimTime;
+use crate::bound::kernel;
+use crate::event::TaskNumber;
+use crate::failure::Failure;
+use crate::here::{self, Place};
+use crate::lane::Lane;
+use crate::sim::Report;
+use crate::slot::BodyPtr;
+use crate::stack::Stack;
+
+/// What a thread gets the baton for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Order {
+    /// Whom it resumed has given the baton back.
+    Back,
+    /// The drive is over.
+    Ended,
+    /// Go on with the poll.
+    Go,
+    /// Run what lies in [`Threads::job`].
+    Job,
+    /// Run the loop.
+    Loop,
+    /// Say where you are, and give the baton back.
+    Probe,
+    /// Leave the poll by unwinding.
+    Unwind,
+}
+
+impl Order {
+    const ALL: [Self; 7] =
+        [Self::Back, Self::Ended, Self::Go, Self::Job, Self::Loop, Self::Probe, Self::Unwind];
+}
+
+/// The place of one thread in the simulations of one lane.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    signal: Signal,
+    /// An [`Order`], written before the signal is raised and read after it.
+    order: AtomicU8,
+    /// How often the thread was told to unwind and did not. For the baton holder.
+    throws: AtomicU32,
+}
+
+impl Seat {
+    pub(crate) const fn new() -> Self {
+        Self { signal: Signal::new(), order: AtomicU8::new(0), throws: AtomicU32::new(0) }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// What a run knows about its threads.
+#[derive(Default)]
+pub(crate) struct Threads {
+    /// Threads with nothing to do.
+    idle: Vec<&'static Seat>,
+    /// Those that wait for whom they resumed; the last one's is the one that runs.
+    resumers: Vec<&'static Seat>,
+    /// Slots of the tasks whose polls are on threads of their own.
+    hosts: Vec<u32>,
+    /// The slot of the task whose poll was put aside on the home thread.
+    on_home: Option<u32>,
+    /// How the last stretch of a resumed thread ended.
+    outcome: Option<Outcome>,
+    /// Where the last thread stood that was resumed to say so.
+    probed: Option<Stack>,
+    /// The body of a task whose poll was put aside and has ended.
+    returned: Option<BodyPtr>,
+    /// The poll that ends next is perhaps no plain one: see [`after_poll`].
+    unusual: bool,
+    job: Option<Box<dyn FnOnce()>>,
+    drive: Option<Drive>,
+    ended: Option<Result<Report, Failure>>,
+    /// Tasks are being dropped: nothing is put aside.
+    pub(crate) cancels: u32,
+    pub(crate) addresses: Addresses,
+    pool: Pool,
+}
+
+/// What the loop was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Drive {
+    pub(crate) until: SimTime,
+    pub(crate) main: Option<TaskNumber>,
+}
+
+impl Threads {
+    /// Whether the loop has to ask [`after_poll`] about the poll that has just ended.
+    #[inline]
+    pub(crate) fn is_unusual(&self) -> bool {
+        self.unusual
+    }
+
+    pub(crate) fn begin(&mut self, drive: Drive) {
+        (self.drive, self.ended) = (Some(drive), None);
+    }
+
+    /// How the drive ended on another thread.
+    pub(crate) fn ended(&mut self) -> Result<Report, Failure> {
+        self.ended
+            .take()
+            .expect("invariant: whoever passes the baton home says how the drive ended")
+    }
+
+    /// The run is over. The idle threads stay.
+    pub(crate) fn end(&mut self) {
+        debug_assert!(self.resumers.is_empty(), "a run ends on the thread of its loop");
+        self.hosts.clear();
+        self.on_home = None;
+        (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
+        self.addresses.clear();
+        self.pool = Pool::default();
+    }
+}
+
+impl fmt::Debug for Threads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Threads")
+            .field("idle", &self.idle.len())
+            .field("hosts", &self.hosts)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a thread unwinds with when its task is dropped in the middle of a poll.
+pub(crate) struct Unwound;
+
+impl Unwound {
+    pub(crate) fn is(payload: &(dyn Any + Send)) -> bool {
+        payload.is::<Self>()
+    }
+}
+
+/// The seat of this thread, which drives a simulation on `lane`.
+fn seat(lane: &'static Lane) -> &'static Seat {
+    match here::seat() {
+        Some((of, seat)) if of == lane.index() => seat,
+        _ => &lane.home,
+    }
+}
+
+fn lane() -> &'static Lane {
+    here::place().lane.expect("invariant: whoever passes the baton holds it")
+}
+
+/// Passes the baton from this thread to the seat `to`, and waits until it comes to `mine`.
+fn pass(lane: &'static Lane, mine: &'static Seat, to: &'static Seat, order: Order) -> Order {
+    let place = here::replace(NOWHERE);
+    assert!(!lane.bias.is_busy(), "detsim bug: the baton was passed inside a section");
+    to.order.store(order as u8, Relaxed);
+    to.signal.raise();
+    take(lane, mine, place)
+}
+
+const NOWHERE: Place = Place { sim: here::NOWHERE, lane: None, polled: 0 };
+
+/// Waits for the baton of the lane, and stands in `place` again. What it was passed for.
+fn take(lane: &'static Lane, mine: &'static Seat, place: Place) -> Order {
+    mine.signal.wait();
+    here::replace(Place { sim: lane.bias.live(), lane: Some(lane), ..place });
+    lane.bias.move_home(here::token());
+    Order::ALL[usize::from(mine.order.load(Relaxed))]
+}
+
+fn enter() -> kernel::Guard {
+    kernel::enter().expect("invariant: whoever holds the baton is inside its simulation")
+}
+
+#[cfg(test)]
+mod tests;
