@@ -2,8 +2,8 @@
 //!
 //! Owns: the disk as a log of atoms (`atom.rs`, `disk.rs`), its sectors (`image.rs`), who survives
 //! a crash (`survivors.rs`), the byte-addressed face [`FaultyStorage`] with its faults, and the file
-//! system [`Volume`]. Does not own: virtual time, nodes, and who calls [`FaultyStorage::crash`];
-//! nothing here waits.
+//! system [`Volume`], and the file systems of all nodes with their faults, [`Disks`]. Does not own: who
+//! calls, and waiting: nothing here waits.
 //!
 //! # The model
 //! A write is cut into *atoms*, one for each 512-byte sector that it touches. An atom is pending
@@ -33,6 +33,7 @@
 
 mod atom;
 mod disk;
+mod disks;
 mod errno;
 mod faults;
 mod image;
@@ -43,6 +44,7 @@ mod survivors;
 mod volume;
 
 pub use atom::SECTOR_BYTES;
+pub use disks::{Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, is_simulated};
 pub use errno::{Errno, Outcome};
 pub use profile::FaultProfile;
 pub use record::{FaultEvent, FaultStats};

@@ -132,6 +132,35 @@ impl Volume {
         Ok(())
     }
 
+    // ------------------------------------------------------------ for faults
+
+    /// The position.
+    pub(crate) fn position(&self, handle: Handle) -> Outcome<u64> {
+        Ok(self.handles.find(handle)?.offset)
+    }
+
+    /// The number of the inode.
+    pub(crate) fn number(&self, handle: Handle) -> Outcome<u64> {
+        Ok(self.handles.find(handle)?.ino.0)
+    }
+
+    /// What is at `offset`, zeros where nothing is, whether or not the handle may read.
+    pub(crate) fn peek(&self, handle: Handle, offset: u64, buf: &mut [u8]) {
+        if let Ok(open) = self.handles.find(handle)
+            && let Some(file) = self.live.at(open.ino).file()
+        {
+            let read = file.read(offset, buf);
+            buf[read..].fill(0);
+        }
+    }
+
+    /// Puts bytes within a file, whatever the handle may do.
+    pub(crate) fn patch(&mut self, handle: Handle, offset: u64, bytes: &[u8]) -> Outcome<()> {
+        let ino = self.handles.find(handle)?.ino;
+        self.change_file(ino, Change::Data { ino, offset, bytes: Rc::from(bytes) });
+        Ok(())
+    }
+
     // ------------------------------------------------------------ reading
 
     /// Reads at the position and moves it.

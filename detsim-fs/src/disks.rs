@@ -1,0 +1,414 @@
+//! The disks of all nodes of a simulation.
+//!
+//! Owns: [`Disks`], which plugs into the simulation: a disk for each node, made when it is first
+//! used; what a loss of power and the death of a process do to it; open files by number, as a
+//! process knows them; how long calls take. Does not own: what a call does (`volume/`), what goes
+//! wrong with it (`disks/disk.rs`), or who calls: tokio's names are the shim's, libc's are the
+//! facade's.
+//!
+//! Invariants: nothing is borrowed while code of a user runs; numbers of open files are never used
+//! again, so that one of the past can mean nothing else.
+
+mod config;
+mod disk;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+use detsim_executor::event::{DiskEvent, DiskFault, Event};
+use detsim_executor::{
+    Deadline, Device, Kernel, NodeId, Object, OpKind, ResourceKind, Sim, SimTime, context,
+};
+
+use crate::errno::{Errno, Outcome};
+use crate::volume::{Handle, OpenFlags, SyncPoint, Volume};
+pub use config::{DiskConfig, DiskFaults, DiskLatency};
+use disk::{Call, Disk};
+
+/// The first number of an open file. Those below are the system's own.
+pub const FD_FIRST: i32 = 1 << 29;
+
+/// Does the number of an open file belong to a simulated disk?
+pub const fn is_simulated(fd: i32) -> bool {
+    fd >= FD_FIRST
+}
+
+/// What a call costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// As a read.
+    Read,
+    /// As a sync.
+    Sync,
+    /// As a write.
+    Write,
+}
+
+/// The disks of a simulation.
+///
+/// # Determinism
+/// Draws come from streams of the disks: `disk/<node>/latency`, `disk/<node>/crash`, and one for
+/// each fault.
+///
+/// # Examples
+/// ```
+/// use detsim_executor::Sim;
+/// use detsim_fs::{Disks, OpenFlags};
+/// use std::path::Path;
+///
+/// let sim = Sim::new(7);
+/// let node = sim.node("db");
+/// let disks = Disks::of(&sim);
+/// let flags = OpenFlags { write: true, create: true, ..OpenFlags::default() };
+/// node.enter(|| {
+///     let log = disks.open(Path::new("/log"), flags, 0o644)?;
+///     disks.write(log, None, b"entry")?;
+///     disks.sync(log, false)
+/// })?;
+/// node.crash();
+/// assert_eq!(disks.volume(node.id(), |v| v.metadata(Path::new("/log")).unwrap().size), 5);
+/// # Ok::<(), detsim_fs::Errno>(())
+/// ```
+pub struct Disks {
+    sim: Sim,
+    state: RefCell<State>,
+}
+
+struct State {
+    disks: BTreeMap<NodeId, Disk>,
+    defaults: DiskConfig,
+    home: Option<std::path::PathBuf>,
+    open: BTreeMap<i32, (NodeId, Handle)>,
+    next_fd: i32,
+    hurt: (usize, BTreeSet<NodeId>),
+    /// What every task's calls are operations on, by node.
+    objects: BTreeMap<NodeId, Object>,
+}
+
+impl Disks {
+    /// The disks of a simulation, plugged in where they are new.
+    pub fn of(sim: &Sim) -> Rc<Self> {
+        if let Some(disks) = sim.device::<Self>() {
+            return disks;
+        }
+        let state = State {
+            disks: BTreeMap::new(),
+            defaults: DiskConfig::default(),
+            home: None,
+            open: BTreeMap::new(),
+            next_fd: FD_FIRST,
+            hurt: (usize::MAX, BTreeSet::new()),
+            objects: BTreeMap::new(),
+        };
+        let disks = Rc::new(Self { sim: sim.clone(), state: RefCell::new(state) });
+        sim.add_device(Rc::clone(&disks) as Rc<dyn Device>);
+        disks
+    }
+
+    /// The disks of the simulation that runs on this thread.
+    pub fn current() -> Option<Rc<Self>> {
+        context::sim().map(|sim| Self::of(&sim))
+    }
+
+    // ------------------------------------------------------------ for scenarios
+
+    /// Sets up the disk of a node.
+    ///
+    /// # Panics
+    /// Where a rate is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_config(&self, node: NodeId, config: DiskConfig) {
+        self.call(node, |call| call.disk.set_config(config));
+    }
+
+    /// Sets up the disks that are made from now on.
+    pub fn set_defaults(&self, config: DiskConfig) {
+        self.state.borrow_mut().defaults = config;
+    }
+
+    /// At most so many disks may be hurt by faults that nothing reports, so that what is stored on
+    /// more of them can be repaired: of `n` replicas, less than a quorum.
+    ///
+    /// # Examples
+    /// ```
+    /// # use detsim_executor::Sim;
+    /// # use detsim_fs::Disks;
+    /// let sim = Sim::new(7);
+    /// Disks::of(&sim).set_silent_budget(2 - 1); // three replicas: a quorum is two
+    /// ```
+    pub fn set_silent_budget(&self, disks: usize) {
+        self.state.borrow_mut().hurt.0 = disks;
+    }
+
+    /// A directory that is there on every disk that is made from now on, and where relative paths
+    /// begin.
+    pub fn set_home(&self, home: &Path) {
+        self.state.borrow_mut().home = Some(home.to_owned());
+    }
+
+    /// Gives `f` the file system of a node, past every fault.
+    #[track_caller]
+    pub fn volume<R>(&self, node: NodeId, f: impl FnOnce(&mut Volume) -> R) -> R {
+        self.call(node, |call| f(&mut call.disk.volume))
+    }
+
+    /// How often a fault had an effect on a node's disk.
+    #[track_caller]
+    pub fn count(&self, node: NodeId, fault: DiskFault) -> u64 {
+        self.call(node, |call| call.disk.counts.get(&fault).copied().unwrap_or(0))
+    }
+
+    // ------------------------------------------------------------ calls of the node that runs
+
+    /// Gives `f` the file system of the node that runs.
+    #[track_caller]
+    pub fn names<R>(&self, f: impl FnOnce(&mut Volume) -> R) -> R {
+        self.volume(self.node(), f)
+    }
+
+    /// Opens a file. See [`Volume::open`].
+    ///
+    /// # Errors
+    /// Those of [`Volume::open`].
+    pub fn open(&self, path: &Path, flags: OpenFlags, mode: u32) -> Outcome<i32> {
+        let node = self.node();
+        let handle = self.volume(node, |volume| volume.open(path, flags, mode))?;
+        Ok(self.number(node, handle))
+    }
+
+    /// Another number for the same open file. See [`Volume::duplicate`].
+    ///
+    /// # Errors
+    /// Those of [`Volume::duplicate`].
+    pub fn duplicate(&self, fd: i32) -> Outcome<i32> {
+        let (node, handle) = self.find(fd)?;
+        let twin = self.volume(node, |volume| volume.duplicate(handle))?;
+        Ok(self.number(node, twin))
+    }
+
+    /// Closes a file.
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub fn close(&self, fd: i32) -> Outcome<()> {
+        let found = self.state.borrow_mut().open.remove(&fd);
+        let (node, handle) = found.ok_or(Errno::EBADF)?;
+        self.volume(node, |volume| volume.close(handle))
+    }
+
+    /// Gives `f` the file system and the handle behind an open file.
+    ///
+    /// # Errors
+    /// `EBADF`, and what `f` gives.
+    pub fn with<R>(
+        &self,
+        fd: i32,
+        f: impl FnOnce(&mut Volume, Handle) -> Outcome<R>,
+    ) -> Outcome<R> {
+        let (node, handle) = self.find(fd)?;
+        self.volume(node, |volume| f(volume, handle))
+    }
+
+    /// Reads at `offset`, or at the position, which then moves.
+    ///
+    /// # Errors
+    /// Those of [`Volume::read`], and those of injected faults.
+    pub fn read(&self, fd: i32, offset: Option<u64>, buf: &mut [u8]) -> Outcome<usize> {
+        let (node, handle) = self.find(fd)?;
+        self.call(node, |mut call| call.read(handle, offset, buf))
+    }
+
+    /// Writes at `offset`, or at the position, which then moves.
+    ///
+    /// # Errors
+    /// Those of [`Volume::write`], and those of injected faults.
+    pub fn write(&self, fd: i32, offset: Option<u64>, bytes: &[u8]) -> Outcome<usize> {
+        let (node, handle) = self.find(fd)?;
+        self.call(node, |mut call| call.write(handle, offset, bytes))
+    }
+
+    /// Makes a file or the names of a directory durable, at once.
+    ///
+    /// # Errors
+    /// Those of [`Volume::fsync`], and those of injected faults.
+    pub fn sync(&self, fd: i32, data_only: bool) -> Outcome<()> {
+        let point = self.begin_sync(fd, data_only)?;
+        self.finish_sync(fd, point)
+    }
+
+    /// Begins a sync that takes time. See [`Volume::begin_sync`].
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub fn begin_sync(&self, fd: i32, data_only: bool) -> Outcome<SyncPoint> {
+        self.with(fd, |volume, handle| volume.begin_sync(handle, data_only))
+    }
+
+    /// Ends a sync that [`Self::begin_sync`] began.
+    ///
+    /// # Errors
+    /// Those of [`Self::sync`].
+    pub fn finish_sync(&self, fd: i32, point: SyncPoint) -> Outcome<()> {
+        let (node, _) = self.find(fd)?;
+        self.call(node, |mut call| call.finish_sync(point))
+    }
+
+    // ------------------------------------------------------------ for tasks
+
+    /// When a call of the task that runs, begun now, is to end.
+    pub fn end_of(&self, cost: Cost) -> SimTime {
+        self.call(self.node(), |mut call| {
+            let latency = call.disk.config.latency;
+            let least = match cost {
+                Cost::Read => latency.read,
+                Cost::Write => latency.write,
+                Cost::Sync => latency.sync,
+            };
+            let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX / 4);
+            let more_ns = call.disk.draw(call.kernel, "latency", least_ns + 1);
+            let stall = match call.fires(DiskFault::Stall) {
+                true => {
+                    call.note(DiskFault::Stall);
+                    call.disk.config.faults.stall
+                }
+                false => Duration::ZERO,
+            };
+            call.kernel.now() + Duration::from_nanos(least_ns + more_ns) + stall
+        })
+    }
+
+    /// The task that runs is about to call: true where it is to be stopped first. See
+    /// [`Kernel::stops_before`].
+    pub fn stops_before(&self, kind: OpKind, asked: &mut bool, waker: &std::task::Waker) -> bool {
+        self.on_object(|kernel, object| kernel.stops_before(object, kind, asked, waker))
+    }
+
+    /// The task that runs has called.
+    pub fn operate(&self, kind: OpKind) {
+        self.on_object(|kernel, object| kernel.operate(object, kind));
+    }
+
+    fn on_object<R>(&self, f: impl FnOnce(&mut Kernel, &mut Object) -> R) -> R {
+        let state = &mut *self.state.borrow_mut();
+        self.sim.with(|kernel| {
+            let site = std::panic::Location::caller();
+            let fresh = || Object::new(ResourceKind::Disk, site);
+            f(kernel, state.objects.entry(kernel.current_node()).or_insert_with(fresh))
+        })
+    }
+
+    // ------------------------------------------------------------ inside
+
+    fn node(&self) -> NodeId {
+        self.sim.with(|kernel| kernel.current_node())
+    }
+
+    fn number(&self, node: NodeId, handle: Handle) -> i32 {
+        let state = &mut *self.state.borrow_mut();
+        state.next_fd += 1;
+        state.open.insert(state.next_fd, (node, handle));
+        state.next_fd
+    }
+
+    fn find(&self, fd: i32) -> Outcome<(NodeId, Handle)> {
+        self.state.borrow().open.get(&fd).copied().ok_or(Errno::EBADF)
+    }
+
+    /// Gives `f` a disk, with the clock of now.
+    #[track_caller]
+    fn call<R>(&self, node: NodeId, f: impl FnOnce(Call<'_>) -> R) -> R {
+        let state = &mut *self.state.borrow_mut();
+        let (defaults, home) = (state.defaults, &state.home);
+        self.sim.with(|kernel| {
+            let fresh = || furnished(node, kernel.node_name(node), defaults, home.as_deref());
+            let disk = state.disks.entry(node).or_insert_with(fresh);
+            disk.volume.set_now(kernel.now());
+            f(Call { disk, kernel, hurt: &mut state.hurt })
+        })
+    }
+
+    /// The files of a node's process are closed.
+    fn forget(&self, node: NodeId) {
+        self.state.borrow_mut().open.retain(|_, (owner, _)| *owner != node);
+    }
+
+    fn is_used(&self, node: NodeId) -> bool {
+        self.state.borrow().disks.contains_key(&node)
+    }
+}
+
+/// A fresh disk with the directories that every disk has.
+fn furnished(node: NodeId, name: &str, config: DiskConfig, home: Option<&Path>) -> Disk {
+    let mut disk = Disk::new(node, name, config);
+    let Some(home) = home else { return disk };
+    let mut above: Vec<&Path> = home.ancestors().collect();
+    above.reverse();
+    for dir in above {
+        // What is there already is there.
+        let _known = disk.volume.create_dir(dir, 0o755);
+    }
+    disk.volume.sync_all();
+    let _entered = disk.volume.set_current_dir(home);
+    disk
+}
+
+impl Device for Disks {
+    fn next_deadline(&self) -> Option<Deadline> {
+        None
+    }
+
+    fn handle(&self) {}
+
+    fn on_crash(&self, node: NodeId) {
+        if !self.is_used(node) {
+            return;
+        }
+        self.forget(node);
+        let outcome = self.call(node, |call| {
+            let Call { disk, kernel, .. } = call;
+            let domain = disk.domain(kernel, "crash");
+            let anchor = kernel.anchor();
+            let mut pick = |bound| kernel.choices().draw(domain, anchor, bound, 0);
+            match disk.config.exhaustive.then(|| disk.volume.survivor_sets()).flatten() {
+                Some(sets) => disk.volume.crash_into(&sets[pick(sets.len() as u64) as usize]),
+                None => disk.volume.crash(&mut pick),
+            }
+        });
+        let [survived, lost, torn] =
+            [outcome.survived, outcome.lost, outcome.torn].map(|count| count as u32);
+        let crashed = DiskEvent::Crashed { node, survived, lost, torn };
+        self.sim.with(|kernel| kernel.record_with(|_| Event::Disk(crashed)));
+        self.go_home(node);
+    }
+
+    fn on_kill(&self, node: NodeId) {
+        if self.is_used(node) {
+            self.forget(node);
+            self.volume(node, Volume::kill);
+            self.go_home(node);
+        }
+    }
+}
+
+impl Disks {
+    /// The next process begins where the first one did.
+    fn go_home(&self, node: NodeId) {
+        let home = self.state.borrow().home.clone();
+        if let Some(home) = home {
+            let _entered = self.volume(node, |volume| volume.set_current_dir(&home));
+        }
+    }
+}
+
+impl fmt::Debug for Disks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Disks").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
