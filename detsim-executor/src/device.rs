@@ -41,6 +41,13 @@ pub trait Device: Any {
         let _ = node;
     }
 
+    /// Nothing can run before the clock moves. Called where somebody asked for it with
+    /// [`Kernel::watch_rests`]; what is woken or spawned in it runs first.
+    fn on_rest(&self) {}
+
+    /// Something can run after such a rest.
+    fn on_wake(&self) {}
+
     /// The simulation ends: let go of handlers and whatever else of a user may hold the device in
     /// turn. Called once or several times, after the tasks are gone, with the simulation still
     /// alive.

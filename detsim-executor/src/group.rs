@@ -27,6 +27,11 @@ pub struct GroupId {
 impl GroupId {
     /// The run's own: of every task that was not spawned into another.
     pub const ROOT: Self = Self { index: 0, generation: 0 };
+
+    /// A number that no other group of the run has.
+    pub fn word(self) -> u64 {
+        u64::from(self.generation) << 16 | u64::from(self.index)
+    }
 }
 
 /// What an owner keeps with its group.
@@ -36,8 +41,14 @@ pub type Label = Arc<dyn Any + Send + Sync>;
 struct Group {
     generation: u32,
     is_open: bool,
+    /// Closed, and its tasks were dropped.
+    is_gone: bool,
     /// Whether its tasks may be stopped before operations.
     preemptible: bool,
+    /// Where tasks go that its tasks spawn, where that is not here.
+    spawns_into: Option<GroupId>,
+    /// Polls of its tasks that have ended.
+    polls: u64,
     /// How many drive it; it runs while that is not 0.
     drivers: u32,
     /// Tasks, without those that somebody blocks on.
@@ -54,9 +65,9 @@ impl Group {
         if main { &mut self.mains } else { &mut self.alive }
     }
 
-    /// Closed, and nothing of it is left.
+    /// Closed for good, and nothing of it is left.
     fn is_free(&self) -> bool {
-        !self.is_open && self.alive == 0 && self.mains == 0
+        self.is_gone && self.alive == 0 && self.mains == 0
     }
 }
 
@@ -91,18 +102,20 @@ impl Groups {
             self.entries.len() as u16 - 1
         });
         let group = &mut self.entries[usize::from(index)];
-        (group.is_open, group.preemptible, group.drivers) = (true, preemptible, 0);
+        (group.is_open, group.is_gone) = (true, false);
+        (group.preemptible, group.drivers, group.polls) = (preemptible, 0, 0);
+        group.spawns_into = None;
         GroupId { index, generation: group.generation }
     }
 
     fn get(&self, id: GroupId) -> Option<&Group> {
         let group = self.entries.get(usize::from(id.index))?;
-        (group.generation == id.generation && group.is_open).then_some(group)
+        (group.generation == id.generation).then_some(group)
     }
 
     fn get_mut(&mut self, id: GroupId) -> Option<&mut Group> {
         let group = self.entries.get_mut(usize::from(id.index))?;
-        (group.generation == id.generation && group.is_open).then_some(group)
+        (group.generation == id.generation).then_some(group)
     }
 
     /// Do the tasks of this group run?
@@ -121,15 +134,17 @@ impl Groups {
 
     /// Where a task of this group goes, and whether it may be stopped; the root's where it is closed.
     pub(crate) fn admit(&mut self, id: GroupId, main: bool) -> (u16, bool) {
-        let index = if self.get(id).is_some() { id.index } else { 0 };
+        let is_open = self.get(id).is_some_and(|group| group.is_open);
+        let index = if is_open { id.index } else { 0 };
         let group = &mut self.entries[usize::from(index)];
         *group.count(main) += 1;
         (index, group.preemptible)
     }
 
     /// A task has ended: who waits for the last one.
-    pub(crate) fn leave(&mut self, index: u16, main: bool) -> Option<Waker> {
+    pub(crate) fn leave(&mut self, index: u16, main: bool, polls: u32) -> Option<Waker> {
         let group = self.entries.get_mut(usize::from(index))?;
+        group.polls += u64::from(polls);
         *group.count(main) -= 1;
         if group.alive > 0 {
             return None;
@@ -155,14 +170,56 @@ impl Kernel {
     }
 
     /// The group of the task that runs; the root's outside of a task.
+    #[inline]
     pub fn current_group(&mut self) -> GroupId {
-        let index = self.current_slot().map_or(0, |slot| slot.group);
-        self.groups.id(index)
+        match self.current_slot().map_or(0, |slot| slot.group) {
+            0 => GroupId::ROOT,
+            index => self.groups.id(index),
+        }
+    }
+
+    /// Where a task goes that is spawned now, unless another group is named.
+    #[inline]
+    pub fn spawning_group(&mut self) -> GroupId {
+        let group = self.current_group();
+        if group == GroupId::ROOT {
+            return group;
+        }
+        self.groups.get(group).and_then(|group| group.spawns_into).unwrap_or(group)
+    }
+
+    /// Has what the tasks of `group` spawn go to another group.
+    pub fn spawns_into(&mut self, group: GroupId, other: GroupId) {
+        if let Some(group) = self.groups.get_mut(group) {
+            group.spawns_into = Some(other);
+        }
+    }
+
+    /// How often the tasks of the group were polled.
+    pub fn polls_of(&self, group: GroupId) -> u64 {
+        let living = self.tasks.living().filter(|(_, slot)| slot.group == group.index);
+        let living = living.map(|(_, slot)| u64::from(slot.polls)).sum::<u64>();
+        self.groups.get(group).map_or(0, |group| group.polls + living)
+    }
+
+    /// How many tasks of the group are ready, and wait for their turn.
+    pub fn ready_in(&self, group: GroupId) -> usize {
+        self.tasks.living().filter(|(_, slot)| slot.group == group.index && slot.queued).count()
     }
 
     /// Whether the group takes tasks.
     pub fn is_open(&self, group: GroupId) -> bool {
-        self.groups.get(group).is_some()
+        self.groups.get(group).is_some_and(|group| group.is_open)
+    }
+
+    /// Whether somebody drives the group.
+    pub fn is_driven(&self, group: GroupId) -> bool {
+        self.is_open(group) && self.groups.runs(group.index)
+    }
+
+    /// How many tasks of all groups are alive, those that somebody blocks on among them.
+    pub fn alive(&self) -> u32 {
+        self.tasks.alive()
     }
 
     /// How many tasks of the group are alive.
@@ -204,6 +261,12 @@ impl Kernel {
         }
     }
 
+    /// A task is about to end: who waits for the last one of its group, where it is that.
+    pub(crate) fn leave_its_group(&mut self, slot: u32) -> Option<Waker> {
+        let task = self.tasks.get(slot)?;
+        self.groups.leave(task.group, task.main, task.polls)
+    }
+
     /// The task that runs goes when its poll is over, if it is one of this group.
     fn abort_current_of(&mut self, index: u16) {
         let current = self.current_slot().filter(|slot| slot.group == index && !slot.main);
@@ -235,18 +298,25 @@ impl Kernel {
 /// Closes a group: its tasks are dropped, in the order of their numbers, and it takes no more. The task
 /// that runs goes when its poll is over; one that somebody blocks on goes on.
 pub fn close(id: GroupId) {
-    let close = |kernel: &mut Kernel| {
-        let group = kernel.groups.get_mut(id).filter(|_| id != GroupId::ROOT)?;
-        (group.is_open, group.generation) = (false, group.generation.wrapping_add(1));
+    let shut = |kernel: &mut Kernel| {
+        let group = kernel.groups.get_mut(id).filter(|group| id != GroupId::ROOT && group.is_open);
+        group.map(|group| group.is_open = false).is_some()
+    };
+    if context::with(shut) != Some(true) {
+        return;
+    }
+    run::drop_tasks(|slot| slot.group == id.index && !slot.main);
+    let forget = |kernel: &mut Kernel| {
+        kernel.abort_current_of(id.index);
+        let group = kernel.groups.get_mut(id)?;
+        (group.generation, group.is_gone) = (group.generation.wrapping_add(1), true);
         let left = (group.label.take(), group.waiter.take());
         if group.is_free() {
             kernel.groups.free.push(id.index);
         }
         Some(left)
     };
-    let Some((label, waiter)) = context::with(close).flatten() else { return };
-    run::drop_tasks(|slot| slot.group == id.index && !slot.main);
-    context::with(|kernel| kernel.abort_current_of(id.index));
+    let Some((label, waiter)) = context::with(forget).flatten() else { return };
     waiter.into_iter().for_each(Waker::wake);
     drop(label);
 }

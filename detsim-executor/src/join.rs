@@ -95,7 +95,7 @@ fn enroll(
     let enroll = |kernel: &mut Kernel| {
         let name = kernel.names.number(name);
         let node = node.unwrap_or_else(|| kernel.current_node());
-        let group = group.unwrap_or_else(|| kernel.current_group());
+        let group = group.unwrap_or_else(|| kernel.spawning_group());
         let tag = kernel.enroll(Spawn { site, type_name, name, node, group, main }, body);
         (tag, kernel.is_open(group))
     };
@@ -213,7 +213,7 @@ impl<T> Drop for JoinHandle<T> {
         if let Some(Lost::Panicked(payload)) = self.task.take().and_then(JoinPtr::leave) {
             let message = message_of(&*payload);
             let tag = self.tag;
-            context::with(|kernel| kernel.fail(Failure::panicked(kernel, tag, message)));
+            context::with(|kernel| kernel.fail_unheard(Failure::panicked(kernel, tag, message)));
         }
     }
 }

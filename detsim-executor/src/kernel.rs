@@ -54,6 +54,8 @@ pub struct SimConfig {
     pub brief: bool,
     /// Where tasks may be stopped.
     pub preempt: Preempt,
+    /// A panic in a task whose handle is gone is no failure of the run, as it is none to tokio.
+    pub forgives_panics: bool,
     /// Take these choices and defaults for all others, instead of the seed's.
     pub replay: Option<Vec<Choice>>,
 }
@@ -105,6 +107,12 @@ pub struct Kernel {
     /// The slot of the task that ran last.
     pub(crate) last_run: u32,
     probing: bool,
+    /// How often nothing could run before the clock moved.
+    pub(crate) rests: u64,
+    /// Devices that want to know of that.
+    pub(crate) watchers: u32,
+    /// Nobody is to hear of a panic in a task whose handle is gone.
+    forgives: bool,
     /// Operations that the current task may yet complete in this poll.
     pub(crate) budget: u32,
     /// See [`Kernel::settle`].
@@ -136,6 +144,7 @@ impl Kernel {
         self.user = None;
         self.clear_current();
         (self.stopped, self.probing) = (false, false);
+        (self.rests, self.watchers, self.forgives) = (0, 0, config.forgives_panics);
         self.last_run = NO_TASK;
         self.settle();
     }
@@ -520,6 +529,23 @@ impl Kernel {
 
     pub(crate) fn wait_mut(&mut self, record: u32) -> Option<&mut Wait> {
         self.graph.waits.get_mut(record.wrapping_sub(1))
+    }
+
+    /// Nobody has heard of a panic.
+    pub(crate) fn fail_unheard(&mut self, failure: Failure) {
+        if !self.forgives {
+            self.fail(failure);
+        }
+    }
+
+    /// How often nothing could run before the clock moved.
+    pub fn rests(&self) -> u64 {
+        self.rests
+    }
+
+    /// A device wants to hear of that, with [`crate::Device::on_rest`].
+    pub fn watch_rests(&mut self) {
+        self.watchers += 1;
     }
 
     /// The first failure of a run is its failure.

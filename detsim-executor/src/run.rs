@@ -83,10 +83,19 @@ fn cycle(lane: &'static Lane, shared: &Shared, drive: Drive) -> Option<Result<Re
         if main.is_some_and(|main| !kernel.is_alive(main)) {
             return Some(Ok(kernel.report()));
         }
+        kernel.rests += 1;
+        if kernel.watchers > 0 {
+            drop(kernel);
+            if shared.rests() {
+                continue;
+            }
+            kernel = enter();
+        }
         match kernel.advance(until) {
             Advance::Due(due) => {
                 drop(kernel);
                 happen(shared, due);
+                shared.wakes();
             }
             Advance::Horizon => return Some(Ok(kernel.report())),
             Advance::Nothing if until == SimTime::MAX => {
@@ -277,7 +286,7 @@ fn cancel(body: &mut BodyPtr, word: u64, lost: Lost) -> bool {
             });
             if !heard {
                 let failure = Failure::panicked(&kernel, tag, message);
-                kernel.fail(failure);
+                kernel.fail_unheard(failure);
             }
         }
     }
@@ -324,7 +333,7 @@ fn fire() {
 }
 
 /// Runs a callback or a handler; its panic fails the run.
-fn guarded(f: impl FnOnce()) {
+pub(crate) fn guarded(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         let mut kernel = enter();
         let message = message_of(&*payload);

@@ -192,7 +192,6 @@ impl Policy {
         self.current().remove(slot);
     }
 
-    #[cfg(test)]
     pub(crate) fn len(&mut self) -> usize {
         self.current().len()
     }

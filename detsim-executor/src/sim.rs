@@ -38,6 +38,8 @@ pub(crate) struct Shared {
     /// The furthest moment that was ever asked for.
     horizon: Cell<SimTime>,
     running: Cell<bool>,
+    /// The devices were told of a rest, and not yet of its end.
+    rested: Cell<bool>,
     seed: u64,
 }
 
@@ -97,6 +99,7 @@ impl Sim {
             devices: RefCell::default(),
             horizon: Cell::default(),
             running: Cell::default(),
+            rested: Cell::default(),
             seed,
         });
         let id = lease.id();
@@ -229,7 +232,7 @@ impl Sim {
         let out = Rc::new(Cell::new(None));
         let slot = Rc::clone(&out);
         let main = async move { slot.set(Some(main.await)) };
-        let belongs = Belongs { name: "main", ..Belongs::default() };
+        let belongs = Belongs { name: "main", main: true, ..Belongs::default() };
         let main = self.inside(|| join::spawn(main, belongs, site));
         let number = main.number();
         drop(main);
@@ -431,6 +434,15 @@ impl Sim {
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut Kernel) -> R) -> R {
         self.inside(|| context::with(f).expect("invariant: inside a simulation there is one"))
+    }
+
+    /// Runs `f` as something of the world, outside of any task: what it spawns and makes is the world's.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        self.inside(f)
     }
 
     /// Runs `f` with this simulation as the one of this thread.

@@ -116,8 +116,7 @@ impl Kernel {
     #[must_use]
     pub(crate) fn end_task(&mut self, slot: u32) -> Option<Waker> {
         self.forget_ready(slot);
-        let group = self.tasks.get(slot).map(|slot| (slot.group, slot.main));
-        let waiter = group.and_then(|(group, main)| self.groups.leave(group, main));
+        let waiter = self.leave_its_group(slot);
         self.tasks.finish(slot);
         waiter
     }

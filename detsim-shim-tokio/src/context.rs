@@ -3,7 +3,7 @@
 //! Owns: the text that tokio has for a use outside of a runtime. Does not own: the simulation.
 
 /// tokio's words where there is no runtime.
-const MISSING: &str =
+pub(crate) const MISSING: &str =
     "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
 
 /// Ends in tokio's panic.
@@ -11,13 +11,4 @@ const MISSING: &str =
 #[track_caller]
 pub(crate) fn missing() -> ! {
     panic!("{MISSING}")
-}
-
-/// Goes on inside a simulation only.
-#[inline]
-#[track_caller]
-pub(crate) fn require() {
-    if !detsim_executor::context::is_inside() {
-        missing()
-    }
 }

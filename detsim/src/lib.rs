@@ -71,7 +71,7 @@ pub mod __private {
     pub use crate::attempt::Body;
     pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     pub use crate::recording::Recording;
-    pub use crate::run::{main, run_async, scenario};
+    pub use crate::run::{implicit, main, run_async, scenario};
     pub use crate::spec::{Built, SEEDS_DEFAULT, Spec};
     pub use crate::sweep::sweep;
 }

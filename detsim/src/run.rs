@@ -61,6 +61,20 @@ pub fn main<T>(spec: Spec, run: impl FnOnce(&mut Sim) -> T) -> T {
     run(&mut Sim::with_config(seed, sim_config(&spec, &options)))
 }
 
+/// The simulation of a thread for which nobody opened one, to stay until it is dropped. What it does
+/// not wait for may fail as on tokio.
+///
+/// # Panics
+/// Where the environment holds a value that cannot be used.
+pub fn implicit() -> Sim {
+    let config = Config::from_env().unwrap_or_else(|bad| fail(bad.to_string()));
+    let spec = Spec::new("", "", 0);
+    let options = RunOptions { strategy: config.strategy, ..RunOptions::default() };
+    let mut of_sim = sim_config(&spec, &options);
+    of_sim.forgives_panics = true;
+    Sim::with_config(config.seed.unwrap_or(0), of_sim)
+}
+
 /// Runs one seed on a simulation of its own.
 fn drive(
     spec: &Spec,

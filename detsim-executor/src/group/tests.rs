@@ -3,7 +3,10 @@
 use super::*;
 use crate::{JoinHandle, Sim, yield_now};
 use std::cell::Cell;
+use std::panic::Location;
 use std::rc::Rc;
+
+const HERE: &Location<'static> = Location::caller();
 
 fn group(sim: &Sim) -> GroupId {
     sim.with(|kernel| kernel.add_group(true))
@@ -36,12 +39,12 @@ fn a_group_runs_only_while_it_is_driven() {
     let (others, _other) = counter(&sim, other);
     sim.block_on(turns(50)).unwrap();
     assert_eq!((polls.get(), others.get()), (0, 0));
-    sim.block_on_in(driven, turns(50)).unwrap().unwrap();
+    sim.block_on_in(driven, true, HERE, turns(50)).unwrap().unwrap();
     let seen = polls.get();
     assert!(seen > 0);
     sim.block_on(turns(50)).unwrap();
     assert_eq!((polls.get(), others.get()), (seen, 0));
-    sim.block_on_in(driven, turns(50)).unwrap().unwrap();
+    sim.block_on_in(driven, true, HERE, turns(50)).unwrap().unwrap();
     assert!(polls.get() > seen);
 }
 
@@ -110,7 +113,7 @@ fn the_last_task_to_end_wakes_who_waits_for_it() {
 fn a_main_is_no_task_of_its_group() {
     let sim = Sim::new(1);
     let id = group(&sim);
-    let seen = sim.block_on_in(id, async move {
+    let seen = sim.block_on_in(id, true, HERE, async move {
         let alive = context::with(|kernel| kernel.alive_in(id));
         let child = context::spawn("child", async { current_task() });
         let number = child.number();

@@ -1,8 +1,8 @@
 //! Groups of tasks as the handle of a simulation sees them.
 //!
 //! Owns: [`Sim::spawn_in`] and [`Sim::block_on_in`]. Does not own: groups ([`crate::group`]), or the run
-//! loop. Invariant: a group is driven exactly while somebody blocks on a future of it, unless its owner
-//! drives it beside that.
+//! loop. Invariant: a group is driven while somebody blocks on a future of it and drives it, and not
+//! after that, unless its owner drives it too.
 
 use super::Sim;
 use crate::context;
@@ -29,7 +29,8 @@ impl Sim {
         self.inside(|| join::spawn(future, belongs, site))
     }
 
-    /// Drives a group until `main`, which is no task of its own, has ended.
+    /// Runs until `main`, which belongs to a group but is no task of its own, has ended; drives the
+    /// group until then, if asked to. `site` is where somebody blocks.
     ///
     /// # Errors
     /// The failure of the run, outside; inside, the panic of `main`, or that it was dropped.
@@ -37,22 +38,47 @@ impl Sim {
     pub fn block_on_in<F>(
         &self,
         group: GroupId,
+        drives: bool,
+        site: &'static Location<'static>,
         main: F,
     ) -> Result<Result<F::Output, JoinError>, Failure>
     where
         F: Future + 'static,
     {
-        let site = Location::caller();
         let belongs =
             Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
         let main = self.inside(|| join::spawn(main, belongs, site));
-        let _driven = Driven::new(self, group);
+        let _driven = drives.then(|| Driven::new(self, group));
         let driven = self.drive(SimTime::MAX, Some(main.number()));
         if driven.is_err() {
             // It may borrow from whoever blocks on it.
             self.inside(|| run::drop_task_of(main.number()));
         }
         driven.map(|_| self.inside(|| joined(main)))
+    }
+}
+
+impl super::Shared {
+    /// Tells the devices that nothing can run before the clock moves. True: now something can.
+    #[cold]
+    pub(crate) fn rests(&self) -> bool {
+        let devices = self.devices.borrow().clone();
+        devices.iter().for_each(|device| run::guarded(|| device.on_rest()));
+        self.rested.set(true);
+        let ready = context::with(|kernel| kernel.policy.len() > 0 || kernel.failure.is_some());
+        let ready = ready.unwrap_or(false);
+        if ready {
+            self.wakes();
+        }
+        ready
+    }
+
+    /// Tells them that something can, where they were told that nothing could.
+    pub(crate) fn wakes(&self) {
+        if self.rested.replace(false) {
+            let devices = self.devices.borrow().clone();
+            devices.iter().for_each(|device| run::guarded(|| device.on_wake()));
+        }
     }
 }
 

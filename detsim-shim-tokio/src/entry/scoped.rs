@@ -1,18 +1,18 @@
 //! A future that borrows, as a task of a simulation.
 //!
-//! Owns: [`block_on`]. A task is `'static`, the future of `#[tokio::main]` may borrow from its caller
+//! Owns: [`lend`] and [`block_on`]. A task is `'static`, the future of `#[tokio::main]` may borrow from its caller
 //! (a method's receiver, for one). So the future stays in the caller's frame, and the task has a
 //! pointer to it that is taken away when the frame is left.
 //!
-//! Invariants: the pointer is set only while the frame of [`block_on`] stands, by a guard that an
+//! Invariants: the pointer is set only while the frame of [`lend`] stands, by a guard that an
 //! unwinding passes too; the task takes it for the length of one poll, so that it is used once at a
 //! time; neither leaves the thread.
 #![expect(unsafe_code, reason = "a task is polled through a pointer into its caller's frame")]
 
 use detsim::{Failure, Sim};
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::future::Future;
+use std::pin::{Pin, pin};
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -33,11 +33,12 @@ impl Drop for Closes {
     }
 }
 
-/// Runs the simulation until `future`, its first task, has ended.
-///
-/// # Errors
-/// As [`Sim::block_on`].
-pub(super) fn block_on<F: Future>(sim: &Sim, future: F) -> Result<F::Output, Failure> {
+/// A future of somebody's frame, for a task.
+pub(crate) struct Lent(Way);
+
+/// Runs `run` with a task's future that stands for `future`; what became of both. Once `run` has
+/// returned, the task's never goes on.
+pub(crate) fn lend<F: Future, R>(future: F, run: impl FnOnce(Lent) -> R) -> (R, Option<F::Output>) {
     let mut future = pin!(future);
     let mut output = None;
     let mut poll = |cx: &mut Context<'_>| {
@@ -53,8 +54,25 @@ pub(super) fn block_on<F: Future>(sim: &Sim, future: F) -> Result<F::Output, Fai
     way.0.set(Some(unsafe {
         std::mem::transmute::<NonNull<Polls<'_>>, NonNull<Polls<'static>>>(polls)
     }));
-    let ended = sim.block_on(poll_fn(move |cx| way.poll(cx)));
+    let ended = run(Lent(way));
     drop(closes);
+    (ended, output)
+}
+
+impl Future for Lent {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.0.poll(cx)
+    }
+}
+
+/// Runs the simulation until `future`, its first task, has ended.
+///
+/// # Errors
+/// As [`Sim::block_on`].
+pub(super) fn block_on<F: Future>(sim: &Sim, future: F) -> Result<F::Output, Failure> {
+    let (ended, output) = lend(future, |main| sim.block_on(main));
     ended.map(|()| output.expect("invariant: the task ended because the future had"))
 }
 
@@ -62,7 +80,7 @@ impl Way {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         // Without a frame there is nothing to wait for: the run is over.
         let Some(mut polls) = self.0.take() else { return Poll::Pending };
-        // SAFETY: the pointer is set, so the frame of `block_on` stands and no other poll is under
+        // SAFETY: the pointer is set, so the frame of `lend` stands and no other poll is under
         // way; that frame touches what it points to no more before it has taken the pointer away.
         let polled = unsafe { polls.as_mut() }(cx);
         self.0.set(Some(polls));

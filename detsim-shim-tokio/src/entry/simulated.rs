@@ -4,13 +4,12 @@
 //! seeds and settings, which are the facade's.
 
 #[path = "scoped.rs"]
-mod scoped;
+pub(crate) mod scoped;
 
 pub use detsim::__private::{Spec, TestOutput};
 
-use crate::time::pause;
+use crate::runtime::{Kind, Settings, Shared, world};
 use detsim::__private::Built;
-use detsim_executor::Kernel;
 use std::future::Future;
 
 /// `cargo detsim` says by the value of the cfg that it is the one who builds.
@@ -25,13 +24,11 @@ pub fn test<F>(spec: Spec, make: impl Fn() -> F + Sync + 'static)
 where
     F: Future<Output: TestOutput> + 'static,
 {
-    let paused = spec.starts_paused();
+    let settings = Settings::of(&spec, Kind::CurrentThread);
     detsim::__private::run_async(spec.built(BUILT), move || {
-        let test = make();
+        let (test, settings) = (make(), settings.clone());
         async move {
-            if paused {
-                pause();
-            }
+            Shared::root_of(&world::here(), settings);
             test.await
         }
     });
@@ -43,11 +40,9 @@ where
 /// Where the run fails: with the report.
 #[track_caller]
 pub fn main<F: Future>(spec: Spec, make: impl FnOnce() -> F) -> F::Output {
-    let paused = spec.starts_paused();
+    let settings = Settings::of(&spec, Kind::MultiThread);
     let ended = detsim::__private::main(spec, |sim| {
-        if paused {
-            sim.with(Kernel::pause_clock);
-        }
+        Shared::root_of(sim, settings);
         scoped::block_on(sim, make())
     });
     ended.unwrap_or_else(|failure| panic!("{failure}"))

@@ -2,6 +2,7 @@
 //!
 //! Owns: [`JoinHandle`] and [`AbortHandle`]: the kernel's, under tokio's names and with its errors.
 
+use crate::task::coop::poll_proceed;
 use crate::task::{Id, JoinError};
 use std::fmt;
 use std::future::Future;
@@ -22,7 +23,7 @@ pub struct AbortHandle {
 
 impl<T> JoinHandle<T> {
     #[inline]
-    pub(super) fn new(inner: detsim_executor::JoinHandle<T>) -> Self {
+    pub(crate) fn new(inner: detsim_executor::JoinHandle<T>) -> Self {
         Self { inner }
     }
 
@@ -53,7 +54,9 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let proceeds = ready!(poll_proceed(cx));
         let joined = ready!(Pin::new(&mut self.inner).poll(cx));
+        proceeds.made_progress();
         Poll::Ready(joined.map_err(JoinError::new))
     }
 }
@@ -72,6 +75,11 @@ impl AbortHandle {
     /// Has the task dropped where it waits.
     pub fn abort(&self) {
         self.inner.abort();
+    }
+
+    /// Whether the task has ended. One that was aborted has not, before it is dropped.
+    pub fn is_finished(&self) -> bool {
+        self.inner.is_finished()
     }
 
     /// Which task.

@@ -1,14 +1,14 @@
 //! Spawning.
 
-use crate::context;
+use crate::runtime::scope;
 use crate::task::JoinHandle;
 use std::future::Future;
 
-/// Spawns a task on the node of whoever runs. It runs whether or not its handle is polled; a panic
-/// in it reaches the handle, and fails the run where the handle is gone.
+/// Spawns a task on the current runtime, and the node of whoever runs. It runs whether or not its handle
+/// is polled; a panic in it reaches the handle, and fails the run where the handle is gone.
 ///
 /// # Panics
-/// Outside of a simulation, in tokio's words.
+/// Outside of a runtime, in tokio's words.
 ///
 /// # Examples
 /// ```
@@ -23,6 +23,8 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    context::require();
-    JoinHandle::new(detsim_executor::context::spawn("", future))
+    JoinHandle::new(match scope::spawns_in() {
+        None => detsim_executor::context::spawn("", future),
+        Some((sim, group)) => sim.spawn_in(group, future),
+    })
 }

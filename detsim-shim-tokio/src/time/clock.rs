@@ -4,6 +4,7 @@
 //! virtual, paused or not; a pause means that polls and readings of the clock take none of it, so that
 //! a test may count on exact times.
 
+use crate::runtime::{NEEDS_CURRENT_THREAD, scope};
 use crate::task::yield_now;
 use crate::time::Duration;
 use detsim_executor::{Kernel, context};
@@ -11,7 +12,7 @@ use detsim_executor::{Kernel, context};
 /// Pauses the clock: it moves only to the next timer, when nothing can run, and by [`advance`].
 ///
 /// # Panics
-/// Where it is paused already, and outside of a simulation.
+/// Where it is paused already, on a `multi_thread` runtime, and outside of a simulation.
 ///
 /// # Examples
 /// ```
@@ -27,7 +28,10 @@ use detsim_executor::{Kernel, context};
 /// ```
 #[track_caller]
 pub fn pause() {
-    assert!(!is_paused(), "time is already frozen");
+    let paused = is_paused();
+    let pausable = scope::current().is_none_or(|runtime| runtime.settings().pausable);
+    assert!(pausable, "{NEEDS_CURRENT_THREAD}");
+    assert!(!paused, "time is already frozen");
     context::with(Kernel::pause_clock);
 }
 

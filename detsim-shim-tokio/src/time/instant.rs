@@ -4,7 +4,8 @@
 //! of nanoseconds since [`EPOCH`] before the simulation began, so that a program may subtract from
 //! `Instant::now()` at its start, as it may on a machine that has been up for a while.
 
-use detsim_executor::{SimTime, context};
+use crate::runtime::{scope, world};
+use detsim_executor::{Kernel, SimTime, context};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::time::Duration;
@@ -32,16 +33,16 @@ impl Instant {
     /// This moment. Reading the clock takes a few nanoseconds, so that a loop that waits for a
     /// moment ends.
     ///
-    /// # Panics
-    /// Outside of a simulation.
-    #[track_caller]
+    /// Outside of any run it is the moment of the thread's own, which stands still there.
     pub fn now() -> Self {
-        Self::from_sim(context::now())
+        let read = context::with(Kernel::read_clock);
+        Self::from_sim(read.unwrap_or_else(|| world::here().now()))
     }
 
-    /// This moment, without the price of a reading.
+    /// This moment, without the price of a reading; `None` outside of a runtime.
     pub(super) fn current() -> Option<Self> {
-        context::with(|kernel| kernel.now()).map(Self::from_sim)
+        let now = context::with(|kernel| kernel.now());
+        now.or_else(|| scope::clock().map(|sim| sim.now())).map(Self::from_sim)
     }
 
     pub(super) fn from_sim(time: SimTime) -> Self {
@@ -69,10 +70,6 @@ impl Instant {
     }
 
     /// The time since this moment.
-    ///
-    /// # Panics
-    /// Outside of a simulation.
-    #[track_caller]
     pub fn elapsed(&self) -> Duration {
         Self::now() - *self
     }

@@ -3,6 +3,7 @@
 //! Owns: [`Interval`] and what becomes of ticks that nobody was there for. Does not own: sleeping.
 
 use crate::context;
+use crate::runtime::scope;
 use crate::time::{Duration, Instant, Sleep};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -30,6 +31,7 @@ const LATE: Duration = Duration::from_millis(5);
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     check(period);
+    scope::require_time();
     let Some(now) = Instant::current() else { context::missing() };
     Interval::new(now, period)
 }
@@ -41,7 +43,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     check(period);
-    context::require();
+    scope::require_time();
     Interval::new(start, period)
 }
 

@@ -4,12 +4,14 @@
 //! deadline. Does not own: the timer, which is the kernel's and is cancelled on drop.
 
 use crate::context;
+use crate::runtime::scope;
+use crate::task::coop::poll_proceed;
 use crate::time::{Duration, Instant};
 use detsim_executor::SimTime;
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 /// Nanoseconds between two ticks of tokio's timer.
 const TICK_NS: u64 = 1_000_000;
@@ -22,6 +24,7 @@ const FAR_FUTURE: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 /// Outside of a simulation, in tokio's words.
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
+    scope::require_time();
     Sleep::new(after(duration))
 }
 
@@ -31,7 +34,7 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// Outside of a simulation, in tokio's words.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    context::require();
+    scope::require_time();
     Sleep::new(deadline)
 }
 
@@ -90,6 +93,9 @@ impl Future for Sleep {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        Pin::new(self.project().timer).poll(cx)
+        let proceeds = ready!(poll_proceed(cx));
+        ready!(Pin::new(self.project().timer).poll(cx));
+        proceeds.made_progress();
+        Poll::Ready(())
     }
 }

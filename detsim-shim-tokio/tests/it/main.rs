@@ -13,6 +13,7 @@ mod mpsc;
 mod mutex;
 mod notify;
 mod oneshot;
+mod runtime;
 mod semaphore;
 mod task;
 mod time;

@@ -1,0 +1,152 @@
+//! Which runtime is the current one.
+//!
+//! Owns: the runtimes that this thread has entered. Does not own: the runtime of a task, which the
+//! kernel keeps beside the task's group.
+//!
+//! Invariants: what was entered counts where it was entered, in the same task or outside of any, and
+//! nowhere else that this thread comes along; what was entered last is left first.
+
+use super::shared::Shared;
+use super::world;
+use crate::context;
+use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context as kernel};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+thread_local! {
+    static DEPTH: Cell<usize> = const { Cell::new(0) };
+    static ENTERED: RefCell<Vec<Entered>> = const { RefCell::new(Vec::new()) };
+}
+
+struct Entered {
+    shared: Arc<Shared>,
+    task: TaskTag,
+}
+
+/// Leaves what was entered.
+#[derive(Debug)]
+pub(crate) struct Leaves {
+    depth: usize,
+}
+
+const OUT_OF_ORDER: &str = "`EnterGuard` values dropped out of order. Guards returned by \
+                            `tokio::runtime::Handle::enter()` must be dropped in the reverse order \
+                            as they were acquired.";
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        let popped = ENTERED.try_with(|entered| {
+            let mut entered = entered.borrow_mut();
+            let is_last = entered.len() == self.depth;
+            (is_last, is_last.then(|| entered.pop()))
+        });
+        let Ok((is_last, popped)) = popped else { return };
+        if is_last {
+            DEPTH.set(self.depth - 1);
+        }
+        drop(popped);
+        assert!(is_last || std::thread::panicking(), "{OUT_OF_ORDER}");
+    }
+}
+
+fn running() -> TaskTag {
+    kernel::with(|kernel| kernel.current_tag()).unwrap_or(TaskTag::NOBODY)
+}
+
+/// Makes it the current one here.
+pub(crate) fn enter(shared: &Arc<Shared>) -> Leaves {
+    let entered = Entered { shared: Arc::clone(shared), task: running() };
+    let depth = ENTERED.with_borrow_mut(|all| {
+        all.push(entered);
+        all.len()
+    });
+    DEPTH.set(depth);
+    Leaves { depth }
+}
+
+/// What was entered last here.
+fn entered() -> Option<Arc<Shared>> {
+    if DEPTH.try_with(Cell::get).ok()? == 0 {
+        return None;
+    }
+    let task = running();
+    let last = ENTERED.try_with(|entered| {
+        let entered = entered.borrow();
+        entered.last().filter(|last| last.task == task).map(|last| Arc::clone(&last.shared))
+    });
+    last.ok().flatten()
+}
+
+/// The current runtime: what was entered here, else that of the task that runs.
+pub(crate) fn current() -> Option<Arc<Shared>> {
+    entered().or_else(of_task)
+}
+
+/// The runtime of whatever runs in the simulation of this thread.
+fn of_task() -> Option<Arc<Shared>> {
+    let look = |kernel: &mut Kernel| {
+        let group = kernel.spawning_group();
+        (group, kernel.label(group).cloned())
+    };
+    let (group, label) = kernel::with(look)?;
+    match label {
+        Some(label) => label.downcast().ok(),
+        None => (group == GroupId::ROOT).then(Shared::root),
+    }
+}
+
+/// Where to spawn: in which run, and in which group of it; `None` for where the kernel puts it.
+#[track_caller]
+pub(crate) fn spawns_in() -> Option<(Sim, GroupId)> {
+    match entered() {
+        Some(shared) => Some((shared.sim(), shared.group())),
+        None if kernel::is_inside() => None,
+        None => context::missing(),
+    }
+}
+
+/// Whether there is a runtime with timers, in which this thread is.
+///
+/// # Panics
+/// Where there is none, in tokio's words.
+#[track_caller]
+pub(crate) fn require_time() {
+    let is_root = || kernel::with(|kernel| kernel.spawning_group() == GroupId::ROOT) == Some(true);
+    if DEPTH.get() == 0 && is_root() {
+        return;
+    }
+    match current() {
+        None => context::missing(),
+        Some(shared) => assert!(shared.settings().time, "{NO_TIME}"),
+    }
+}
+
+const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. Call `enable_time` on \
+                       the runtime builder to enable timers.";
+
+/// Is this code part of a task, or of what somebody blocks on?
+pub(crate) fn is_in_task() -> bool {
+    kernel::with(|kernel| !kernel.current_tag().is_nobody()).unwrap_or(false)
+}
+
+/// tokio's words for a drop in a task.
+const DROPPED: &str = "Cannot drop a runtime in a context where blocking is not allowed. This happens \
+                       when a runtime is dropped from within an asynchronous context.";
+
+/// A runtime was dropped, which waits for its blocking work.
+///
+/// # Panics
+/// In a task, in tokio's words.
+#[track_caller]
+pub(super) fn check_drop() {
+    assert!(!is_in_task() || std::thread::panicking(), "{DROPPED}");
+}
+
+/// The run whose clock is read here: the one that runs, that of the runtime which was entered, or the
+/// one that nobody opened.
+pub(crate) fn clock() -> Option<Sim> {
+    match entered() {
+        Some(shared) => world::of(shared.run()),
+        None => world::opened(),
+    }
+}

@@ -1,0 +1,279 @@
+//! What the handles of a runtime share.
+//!
+//! Owns: [`Shared`]: which run and which group of it a runtime is, its settings, and what it does:
+//! being built, blocking, being shut down. Does not own: the tasks. Invariant: the group is driven while
+//! an owner blocks on the runtime, and all the time where it is a `multi_thread` one.
+
+use super::metrics::Measured;
+use super::{Id, Kind, Settings, hooks, scope, world};
+use crate::__detsim::scoped;
+use detsim_executor::{Device, Failure, GroupId, JoinError, Kernel, Sim, context, group};
+use std::fmt;
+use std::future::Future;
+use std::panic::{Location, resume_unwind};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+use std::thread::ThreadId;
+
+/// tokio's words for blocking in a task.
+const NESTED: &str = "Cannot start a runtime from within a runtime. This happens because a function \
+                      (like `block_on`) attempted to block the current thread while the thread is being \
+                      used to drive asynchronous tasks.";
+/// tokio's words for a pause where there are several threads.
+pub(crate) const NEEDS_CURRENT_THREAD: &str = "`time::pause()` requires the `current_thread` Tokio runtime. This is the default Runtime used by \
+     `#[tokio::test].";
+
+/// A runtime.
+pub(crate) struct Shared {
+    id: Id,
+    run: u64,
+    group: GroupId,
+    settings: Settings,
+    thread: ThreadId,
+    /// An owner blocks on it.
+    owned: AtomicBool,
+    /// Whether the clock is paused while somebody blocks on it.
+    paused: AtomicBool,
+    /// How often somebody has blocked on it.
+    pub(super) sessions: AtomicU64,
+    /// The rests of the run before it was built.
+    pub(super) rests_before: u64,
+    /// What was measured when it was shut down.
+    pub(super) closed: OnceLock<Measured>,
+}
+
+impl Shared {
+    /// Builds a runtime in the run of this thread.
+    #[track_caller]
+    pub(super) fn build(settings: Settings) -> Arc<Self> {
+        let multi = settings.kind == Kind::MultiThread;
+        assert!(!(multi && settings.start_paused), "{NEEDS_CURRENT_THREAD}");
+        let sim = world::here();
+        let group = sim.with(|kernel| {
+            let group = kernel.add_group(multi);
+            if multi {
+                kernel.drive_group(group);
+            }
+            group
+        });
+        let shared = Arc::new(Self::new(&sim, group, settings));
+        shared.label(&sim);
+        if !shared.settings.hooks.are_idle() {
+            sim.add_device(Rc::new(Parks(Arc::clone(&shared))));
+            sim.with(Kernel::watch_rests);
+        }
+        let _entered = scope::enter(&shared);
+        hooks::call(&shared.settings.hooks.start, shared.threads());
+        shared
+    }
+
+    /// The run's own runtime, for code that is in no other.
+    pub(super) fn root() -> Arc<Self> {
+        let settings = Settings { pausable: true, ..Settings::everything(Kind::MultiThread) };
+        Self::root_of(&world::here(), settings)
+    }
+
+    /// Makes the run's own runtime one of these settings.
+    pub(crate) fn root_of(sim: &Sim, settings: Settings) -> Arc<Self> {
+        let shared = Arc::new(Self::new(sim, GroupId::ROOT, settings));
+        shared.owned.store(true, Relaxed);
+        shared.label(sim);
+        if shared.settings.start_paused {
+            sim.with(Kernel::pause_clock);
+        }
+        shared
+    }
+
+    fn new(sim: &Sim, group: GroupId, settings: Settings) -> Self {
+        let (run, rests_before) = sim.with(|kernel| (kernel.id(), kernel.rests()));
+        Self {
+            id: Id::new(group.word()),
+            run,
+            group,
+            thread: std::thread::current().id(),
+            owned: AtomicBool::new(false),
+            paused: AtomicBool::new(settings.start_paused),
+            sessions: AtomicU64::new(0),
+            rests_before,
+            closed: OnceLock::new(),
+            settings,
+        }
+    }
+
+    fn label(self: &Arc<Self>, sim: &Sim) {
+        let label = Arc::clone(self);
+        drop(sim.with(|kernel| kernel.set_label(self.group, label)));
+    }
+
+    pub(super) fn id(&self) -> Id {
+        self.id
+    }
+
+    pub(super) fn run(&self) -> u64 {
+        self.run
+    }
+
+    pub(crate) fn group(&self) -> GroupId {
+        self.group
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Whether this is the thread on which it was made.
+    pub(crate) fn is_here(&self) -> bool {
+        self.thread == std::thread::current().id()
+    }
+
+    /// The threads whose callbacks are called.
+    fn threads(&self) -> usize {
+        if self.settings.kind == Kind::MultiThread { self.settings.workers() } else { 0 }
+    }
+
+    /// Its run.
+    ///
+    /// # Panics
+    /// Where this thread is not in it, or it has ended.
+    #[track_caller]
+    pub(crate) fn sim(&self) -> Sim {
+        self.try_sim().expect(
+            "detsim: a runtime was used by a thread that is not part of its run; use it where it was \
+             made, or from threads that were started in the run",
+        )
+    }
+
+    pub(crate) fn try_sim(&self) -> Option<Sim> {
+        world::of(self.run)
+    }
+
+    pub(super) fn worker_index(&self) -> Option<usize> {
+        match self.settings.kind {
+            Kind::MultiThread => {
+                let group = context::with(Kernel::current_group)?;
+                let task = group::current_task().filter(|_| group == self.group)?;
+                Some(task.0 as usize % self.settings.workers())
+            }
+            Kind::CurrentThread | Kind::Local => {
+                (self.owned.load(Relaxed) && scope::is_in_task()).then_some(0)
+            }
+        }
+    }
+
+    /// Blocks this thread until `future` has ended: as an owner, who drives the tasks, or not.
+    #[track_caller]
+    pub(super) fn block_on<F: Future>(&self, owner: bool, future: F) -> F::Output {
+        assert!(!scope::is_in_task(), "{NESTED}");
+        let sim = self.sim();
+        let _session = Session::begin(self, &sim, owner);
+        let site = Location::caller();
+        let (ended, output) =
+            scoped::lend(future, |main| sim.block_on_in(self.group, owner, site, main));
+        match (ended, output) {
+            (Ok(Ok(())), Some(output)) => output,
+            (Ok(Err(error)), _) => unwind(error),
+            (Err(failure), _) => fail(&failure),
+            (Ok(Ok(())), None) => unreachable!("invariant: a task that has ended left its output"),
+        }
+    }
+
+    /// Drops its tasks, and takes no more. False where it was shut down before, or its run has ended.
+    pub(crate) fn shut_down(self: &Arc<Self>) -> bool {
+        let Some(sim) = self.try_sim() else { return false };
+        let measured = sim.with(|kernel| Measured::of(self, kernel));
+        if self.closed.set(measured).is_err() {
+            return false;
+        }
+        let _entered = scope::enter(self);
+        sim.enter(|| group::close(self.group));
+        hooks::call(&self.settings.hooks.stop, self.threads());
+        true
+    }
+}
+
+#[track_caller]
+fn unwind(error: JoinError) -> ! {
+    match error.try_into_panic() {
+        Ok(payload) => resume_unwind(payload),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[track_caller]
+fn fail(failure: &Failure) -> ! {
+    panic!("{failure}")
+}
+
+/// Somebody blocks on the runtime.
+struct Session<'a> {
+    shared: &'a Shared,
+    sim: &'a Sim,
+    owned_before: bool,
+    paused_before: bool,
+}
+
+impl<'a> Session<'a> {
+    fn begin(shared: &'a Shared, sim: &'a Sim, owner: bool) -> Self {
+        shared.sessions.fetch_add(1, Relaxed);
+        let owned_before = shared.owned.load(Relaxed);
+        shared.owned.store(owner || owned_before, Relaxed);
+        let paused_before = swap_paused(sim, shared.paused.load(Relaxed));
+        Self { shared, sim, owned_before, paused_before }
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.shared.owned.store(self.owned_before, Relaxed);
+        self.shared.paused.store(swap_paused(self.sim, self.paused_before), Relaxed);
+    }
+}
+
+/// Pauses the clock, or ends its pause; what it was before.
+fn swap_paused(sim: &Sim, pause: bool) -> bool {
+    sim.with(|kernel| {
+        let before = kernel.is_clock_paused();
+        if pause {
+            kernel.pause_clock()
+        } else {
+            kernel.resume_clock()
+        }
+        before
+    })
+}
+
+/// Calls back when the workers park and go on.
+struct Parks(Arc<Shared>);
+
+impl Parks {
+    fn call(&self, callback: &Option<hooks::Callback>) {
+        let open = context::with(|kernel| kernel.is_driven(self.0.group));
+        if open == Some(true) {
+            let _entered = scope::enter(&self.0);
+            hooks::call(callback, self.0.settings.workers());
+        }
+    }
+}
+
+impl Device for Parks {
+    fn next_deadline(&self) -> Option<detsim_executor::Deadline> {
+        None
+    }
+
+    fn handle(&self) {}
+
+    fn on_rest(&self) {
+        self.call(&self.0.settings.hooks.park);
+    }
+
+    fn on_wake(&self) {
+        self.call(&self.0.settings.hooks.unpark);
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! The run that a thread is in.
+//!
+//! Owns: the run of a thread that nobody opened one for. A runtime that is made outside of any run, or a
+//! reading of the clock there, opens it: seed `DETSIM_SEED`, or 0. It goes on whenever the thread blocks
+//! on something of it, and stays as long as the thread. Does not own: runs that somebody opened.
+//!
+//! Invariants: a thread has at most one such run that has not failed; what still lives in it when the
+//! thread ends is left alone, as the tasks of a runtime that nobody drops are.
+
+use detsim_executor::{Sim, context};
+use std::cell::RefCell;
+
+thread_local! {
+    static OPENED: RefCell<Option<Opened>> = const { RefCell::new(None) };
+}
+
+/// There until it is dropped.
+struct Opened(Option<Sim>);
+
+impl Opened {
+    fn sim(&self) -> &Sim {
+        self.0.as_ref().expect("invariant: the run is there until the thread ends")
+    }
+
+    fn has_failed(&self) -> bool {
+        self.sim().failure().is_some()
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        let sim = self.0.take();
+        if sim.as_ref().is_some_and(|sim| sim.with(|kernel| kernel.alive()) > 0) {
+            std::mem::forget(sim);
+        }
+    }
+}
+
+/// The run that this thread is in: the one that runs on it, else the one that nobody opened.
+pub(crate) fn here() -> Sim {
+    context::sim().unwrap_or_else(|| {
+        OPENED.with_borrow_mut(|opened| {
+            if opened.as_ref().is_none_or(Opened::has_failed) {
+                *opened = Some(Opened(Some(detsim::__private::implicit())));
+            }
+            opened.as_ref().map(|opened| opened.sim().clone()).expect("invariant: opened just now")
+        })
+    })
+}
+
+/// The run of this number, where this thread is in it.
+pub(crate) fn of(run: u64) -> Option<Sim> {
+    let is_it = |sim: &Sim| sim.is_alive() && sim.with(|kernel| kernel.id()) == run;
+    let opened = || {
+        let opened = OPENED.try_with(|opened| {
+            let opened = opened.try_borrow().ok()?;
+            opened.as_ref().map(|opened| opened.sim().clone())
+        });
+        opened.ok().flatten()
+    };
+    context::sim().filter(is_it).or_else(|| opened().filter(is_it))
+}
+
+/// The run that nobody opened, where this thread has one and runs no other.
+pub(crate) fn opened() -> Option<Sim> {
+    OPENED.try_with(|opened| opened.borrow().as_ref().map(|opened| opened.sim().clone())).ok()?
+}
