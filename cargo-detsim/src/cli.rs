@@ -7,10 +7,12 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use cargo_detsim::minimize::Minimize;
+use cargo_detsim::trace::Trace;
 use clap::{Args, Parser, Subcommand};
 
 use crate::cmd;
-use crate::failure::Result;
+use cargo_detsim::failure::Result;
 
 #[derive(Debug, Parser)]
 #[command(bin_name = "cargo detsim", version, about = "Runs a project on the simulated tokio")]
@@ -29,6 +31,8 @@ enum Command {
     /// Takes what `cargo test` takes, `--no-run` and filters after `--` included. No file of the
     /// project is touched; the build is kept in `detsim/` below its target directory.
     Test(Graph),
+    Minimize(Minimize),
+    Trace(Trace),
 }
 
 /// What every command takes that builds a graph.
@@ -53,6 +57,8 @@ pub(crate) fn run(program: PathBuf, mut args: Vec<OsString>) -> Result<ExitCode>
     match parse(args).unwrap_or_else(|error| error.exit()) {
         Command::Build(graph) => cmd::build::run("build", graph),
         Command::Test(graph) => cmd::build::run("test", graph),
+        Command::Minimize(wanted) => cmd::minimize::run(&wanted),
+        Command::Trace(wanted) => wanted.run().map(|()| ExitCode::SUCCESS),
     }
 }
 
@@ -61,8 +67,9 @@ fn parse(mut words: Vec<OsString>) -> clap::error::Result<Command> {
     let dash = words.iter().position(|word| word == "--");
     let behind = words.split_off(dash.unwrap_or(words.len()));
     let mut command = Cli::try_parse_from(words)?.command;
-    let (Command::Build(graph) | Command::Test(graph)) = &mut command;
-    graph.cargo.extend(behind);
+    if let Command::Build(graph) | Command::Test(graph) = &mut command {
+        graph.cargo.extend(behind);
+    }
     Ok(command)
 }
 

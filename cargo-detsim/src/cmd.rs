@@ -1,3 +1,4 @@
 //! The commands, one a file.
 
 pub(crate) mod build;
+pub(crate) mod minimize;

@@ -7,23 +7,26 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
-pub(crate) type Result<T = ()> = std::result::Result<T, Failure>;
+/// What a command comes to.
+pub type Result<T = ()> = std::result::Result<T, Failure>;
 
+/// A text for the person who typed the command.
 #[derive(Debug)]
-pub(crate) struct Failure(String);
+pub struct Failure(String);
 
 impl Failure {
-    pub(crate) fn new(text: impl Into<String>) -> Self {
+    /// With this text.
+    pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
     /// `path` could not be read or written.
-    pub(crate) fn file(path: &Path, error: &io::Error) -> Self {
+    pub fn file(path: &Path, error: &io::Error) -> Self {
         Self(format!("detsim: `{}`: {error}", path.display()))
     }
 
     /// `command` could not be started at all.
-    pub(crate) fn start(command: &Command, error: &io::Error) -> Self {
+    pub fn start(command: &Command, error: &io::Error) -> Self {
         let program = command.get_program().to_string_lossy();
         Self(format!("detsim: `{program}` could not be started: {error}"))
     }

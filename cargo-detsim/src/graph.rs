@@ -12,8 +12,8 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
 use crate::kernel::Kernel;
+use cargo_detsim::failure::{Failure, Result};
 
 /// By this name cargo calls us in place of the compiler, with the compiler as first argument.
 pub(crate) const RUSTC: &str = "detsim-rustc";

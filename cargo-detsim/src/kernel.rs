@@ -9,8 +9,8 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::{Failure, Result};
 use crate::toolchain::Toolchain;
+use cargo_detsim::failure::{Failure, Result};
 
 /// What a compilation needs to know to use the kernel.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]

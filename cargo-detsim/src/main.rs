@@ -16,7 +16,6 @@ compile_error!("detsim: cargo-detsim runs on Linux and macOS only; build it ther
 mod cargo_args;
 mod cli;
 mod cmd;
-mod failure;
 mod graph;
 mod kernel;
 mod project;
@@ -28,7 +27,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use failure::Result;
+use cargo_detsim::failure::Result;
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os();

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use serde::Deserialize;
 
 use crate::cargo_args::CargoArgs;
-use crate::failure::{Failure, Result};
+use cargo_detsim::failure::{Failure, Result};
 
 #[derive(Debug)]
 pub(crate) struct Project {

@@ -11,8 +11,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use crate::failure::{Failure, Result};
 use crate::graph::Plan;
+use cargo_detsim::failure::{Failure, Result};
 use invocation::Invocation;
 
 /// Runs the compiler, `args[0]`, with the rest.

@@ -6,8 +6,8 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use crate::failure::{Failure, Result};
 use crate::graph::Plan;
+use cargo_detsim::failure::{Failure, Result};
 
 /// Becomes rustdoc, able to find the kernel behind the project's tokio.
 pub(crate) fn run(plan: &Plan, args: Vec<OsString>) -> Result<ExitCode> {

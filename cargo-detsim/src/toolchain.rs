@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::failure::{Failure, Result};
+use cargo_detsim::failure::{Failure, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Toolchain {

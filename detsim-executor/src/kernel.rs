@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::names::Names;
 use crate::node::Nodes;
 use crate::queue::Queue;
-use crate::rng::{Stream, fold};
+use crate::rng::{Stream, fold, hash_bytes};
 use crate::scheduler::{Pick, Policy, Ready, Strategy};
 use crate::sim::Shared;
 use crate::site::SiteCache;
@@ -443,7 +443,11 @@ impl Kernel {
 
     /// The signature of a task to be spawned by whoever runs now.
     pub(crate) fn task_signature(&mut self, spawn: &Spawn) -> u64 {
-        let place = fold(self.sites.file(spawn.site), self.sites.text(spawn.type_name));
+        let mut place = fold(self.sites.file(spawn.site), self.sites.text(spawn.type_name));
+        // Blocks of one function share their type's name; a name of its own tells a task apart.
+        if let Some(name) = self.names.text(spawn.name) {
+            place = fold(place, hash_bytes(name.as_bytes()));
+        }
         self.child_signature(place)
     }
 

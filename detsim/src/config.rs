@@ -29,7 +29,8 @@ pub(crate) struct Config {
     pub(crate) jobs: Option<NonZeroUsize>,
     /// `DETSIM_STRATEGY`: the scheduler of every run.
     pub(crate) strategy: Option<String>,
-    /// `DETSIM_BUDGET`: the wall time after which a sweep hands out no more seeds.
+    /// `DETSIM_BUDGET`: the wall time after which a sweep hands out no more seeds, and a
+    /// minimisation no more sets.
     pub(crate) budget: Option<Duration>,
     /// `DETSIM_OUT`: where reports of failures are written.
     pub(crate) out: Option<PathBuf>,
@@ -41,6 +42,10 @@ pub(crate) struct Config {
     pub(crate) replay: Option<PathBuf>,
     /// `DETSIM_MINIMIZE`: cut failing runs down to the choices that matter.
     pub(crate) minimize: bool,
+    /// `DETSIM_MINIMIZE=<runs>`: the most runs that this may take.
+    pub(crate) replays_max: Option<u32>,
+    /// `DETSIM_SAVE`: keep what that comes to as a regression, which every sweep begins with.
+    pub(crate) save: bool,
     /// Set by the parent for its workers only.
     pub(crate) worker: Option<WorkerLink>,
     /// What cargo says of the package whose test runs.
@@ -84,12 +89,13 @@ pub(crate) const LOG: &str = "DETSIM_LOG";
 pub(crate) const IN_PROCESS: &str = "DETSIM_IN_PROCESS";
 pub(crate) const REPLAY: &str = "DETSIM_REPLAY";
 pub(crate) const MINIMIZE: &str = "DETSIM_MINIMIZE";
+pub(crate) const SAVE: &str = "DETSIM_SAVE";
 pub(crate) const WORKER: &str = "DETSIM_WORKER";
 
 /// The variables that steer the parent only. A worker does not get them: its environment is the
 /// same in a sweep and in the replay of one seed.
-pub(crate) const PARENT_ONLY: [&str; 9] =
-    [SEED, SEEDS, SEED_BASE, JOBS, BUDGET, OUT, IN_PROCESS, REPLAY, MINIMIZE];
+pub(crate) const PARENT_ONLY: [&str; 10] =
+    [SEED, SEEDS, SEED_BASE, JOBS, BUDGET, OUT, IN_PROCESS, REPLAY, MINIMIZE, SAVE];
 
 impl Config {
     /// Reads the environment of this process.
@@ -99,6 +105,8 @@ impl Config {
 
     /// Reads from anything that maps a name to a value.
     fn from_reader(read: &Read<'_>) -> Result<Self, BadValue> {
+        let minimize = parsed(read, MINIMIZE, parse::MINIMIZE_ALLOWED, parse::minimize)?;
+        let save = parsed(read, SAVE, "1 or 0", parse::switch)?.unwrap_or(false);
         let config = Self {
             seed: parsed(read, SEED, parse::SEED_ALLOWED, parse::seed)?,
             seeds: parsed(read, SEEDS, parse::SEEDS_ALLOWED, parse::seeds)?,
@@ -112,7 +120,9 @@ impl Config {
             replay: parsed(read, REPLAY, "the directory of a record", |text| {
                 Some(PathBuf::from(text))
             })?,
-            minimize: parsed(read, MINIMIZE, "1 or 0", parse::switch)?.unwrap_or(false),
+            minimize: save || minimize.is_some_and(|runs| runs > 0),
+            replays_max: minimize.filter(|runs| *runs > 1),
+            save,
             worker: parsed(read, WORKER, "nothing: detsim sets it itself", parse::worker)?,
             package: read("CARGO_PKG_NAME").ok().flatten(),
             is_ci: !matches!(read("CI"), Ok(None)),

@@ -49,6 +49,14 @@ pub(crate) struct Minimized {
     pub(crate) failed: Failed,
     pub(crate) recording: Box<Recording>,
     pub(crate) neighbour: Option<Neighbour>,
+    pub(crate) confirmed: Confirmed,
+}
+
+/// How often the set that is left was run once more, and failed in the same way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Confirmed {
+    pub(crate) runs: u32,
+    pub(crate) same: u32,
 }
 
 /// The same choices without one of them, which does not fail in this way.
@@ -66,6 +74,10 @@ const FEW: usize = 2;
 const OTHER_SEEDS: u64 = 64;
 const OTHERS_MAX: usize = 3;
 const OTHER_REPLAYS_MAX: u32 = 200;
+
+/// Runs that confirm what is left, and how many of them are given out at a time.
+const CONFIRMATIONS: u32 = 100;
+const CONFIRMATIONS_AT_A_TIME: u32 = 20;
 
 /// What is known of the failure beside the run that is minimised.
 #[derive(Clone, Debug, Default)]
@@ -198,16 +210,17 @@ impl Hunt<'_> {
         };
         (self.save)(&tape);
         let neighbour = self.neighbour(&tape)?;
+        let confirmed = self.confirm(&tape)?;
         let Shrunk { replays, cut_short, .. } = shrunk;
         let from = self.tape.choices.len();
-        Ok(Minimized { tape, from, replays, cut_short, failed, recording, neighbour })
+        Ok(Minimized { tape, from, replays, cut_short, failed, recording, neighbour, confirmed })
     }
 
     fn neighbour(&mut self, tape: &Tape) -> Result<Option<Neighbour>, String> {
         for without in (0..tape.choices.len()).rev() {
             let mut set = tape.choices.clone();
             set.remove(without);
-            let outcome = self.run(tape.seed, &set, Keeps::All)?;
+            let outcome = self.run(tape.seed, &set, Keeps::Trace)?;
             if self.fails_the_same(&outcome) {
                 continue;
             }
@@ -215,6 +228,21 @@ impl Hunt<'_> {
             return Ok(recording.map(|recording| Neighbour { without, verdict, recording }));
         }
         Ok(None)
+    }
+
+    /// Runs what is left once more, many times, as long as there is time.
+    fn confirm(&mut self, tape: &Tape) -> Result<Confirmed, String> {
+        let job =
+            || Job { seed: tape.seed, set: Some(tape.choices.clone()), keeps: Keeps::Verdict };
+        let mut confirmed = Confirmed::default();
+        while confirmed.runs < CONFIRMATIONS && self.clock.elapsed() < self.budget.wall {
+            let jobs = (0..CONFIRMATIONS_AT_A_TIME).map(|_| job()).collect();
+            let like = Like::All(tape.signature.clone());
+            let same = self.engine.run(Batch { jobs, like })?.len() as u32;
+            confirmed.runs += CONFIRMATIONS_AT_A_TIME;
+            confirmed.same += same;
+        }
+        Ok(confirmed)
     }
 
     fn run(&mut self, seed: u64, set: &[Choice], keeps: Keeps) -> Result<RunOutcome, String> {

@@ -29,7 +29,10 @@ pub enum Keeps {
     Verdict,
     /// The choices that were not defaults, too.
     Choices,
-    /// Every choice and event, for the report.
+    /// The events, too.
+    Trace,
+    /// All that, and the stacks and sentences of the report, whose symbols take a debug build some
+    /// tenths of a second to find.
     All,
 }
 

@@ -37,8 +37,8 @@ impl Recording {
         if options.keeps == Keeps::Verdict {
             return None;
         }
-        let (choices, all) = (sim.recorded_choices(), options.keeps == Keeps::All);
-        let told = all && choices.len() <= NOTES_MAX;
+        let (choices, has_trace) = (sim.recorded_choices(), options.keeps >= Keeps::Trace);
+        let told = options.keeps == Keeps::All && choices.len() <= NOTES_MAX;
         let named = |(hash, name): (u64, &str)| (hash, name.to_owned());
         Some(Box::new(Self {
             notes: if told { sim.recorded_notes() } else { Vec::new() },
@@ -46,7 +46,7 @@ impl Recording {
             hash: sim.hash(),
             unused: sim.unused_choices() as u64,
             blamed: blamed(sim.failure().as_ref()),
-            trace: if all { sim.trace() } else { Trace::default() },
+            trace: if has_trace { sim.trace() } else { Trace::default() },
             choices,
         }))
     }

@@ -114,9 +114,10 @@ fn escapes(sim: &Sim) -> String {
 /// What the attribute and the environment say, as the kernel takes it.
 fn sim_config(spec: &Spec, options: &RunOptions) -> SimConfig {
     let mut config = SimConfig::default();
-    config.record = options.keeps == Keeps::All;
+    config.record = options.keeps >= Keeps::Trace;
     config.record_choices = options.keeps == Keeps::Choices;
-    config.brief = options.keeps == Keeps::Choices;
+    // Whoever tells of a failure runs its seed again for that.
+    config.brief = options.keeps != Keeps::All;
     config.replay.clone_from(&options.replay);
     let strategy = options.strategy.as_deref().or(spec.strategy);
     if let Some(strategy) = strategy {
@@ -140,7 +141,7 @@ fn measures(sim: &Sim, options: &RunOptions) -> RunOutcome {
     RunOutcome {
         hash: sim.hash().word(),
         steps: sim.with(|kernel| kernel.steps()),
-        events: if options.keeps == Keeps::All { sim.with(|kernel| kernel.events()) } else { 0 },
+        events: if options.keeps >= Keeps::Trace { sim.with(|kernel| kernel.events()) } else { 0 },
         sim_time_ns: sim.with(|kernel| kernel.now()).as_nanos(),
         recording: Recording::of(sim, options),
         ..RunOutcome::PASS

@@ -3,7 +3,8 @@
 //! Owns: the course of a sweep, from the configuration to the last line. Does not own: how a seed
 //! runs ([`crate::worker`], [`crate::attempt`]). The parts: `plan` says which seeds, `tokens` how
 //! many at a time, `board` and `pump` run them, `trust` decides on the in-process exception, `tally`
-//! counts, `summary` and `progress` tell, `records` keeps what failed, `replay` runs that again.
+//! counts, `summary` and `progress` tell, `records` keeps what failed, `replay` runs that again,
+//! `regressions` what was committed of it.
 //!
 //! Invariants: what is said depends on the seeds alone, not on which worker was faster; a sweep that
 //! ran nothing does not pass.
@@ -16,6 +17,7 @@ mod progress;
 #[cfg(target_os = "linux")]
 pub(crate) mod pump;
 mod records;
+mod regressions;
 mod replay;
 mod summary;
 mod tally;
@@ -30,6 +32,7 @@ use std::panic::resume_unwind;
 use crate::attempt::Body;
 use crate::config::Config;
 use crate::console;
+use crate::recording::Recording;
 use crate::spec::Spec;
 use plan::Plan;
 use records::Shelf;
@@ -57,6 +60,9 @@ pub fn sweep(spec: &Spec, body: Body<'_>) {
         return replay::run(&shelf, body, record);
     }
     let plan = Plan::new(spec, &config).unwrap_or_else(|why| fail(why));
+    if !plan.is_replay {
+        regressions::run(&shelf, body);
+    }
     let done = run(spec, body, &config, plan).unwrap_or_else(|why| fail(why));
     conclude(&shelf, body, plan, &done);
 }
@@ -133,7 +139,6 @@ mod forked {
     /// and records; says which of them did not repeat.
     fn confirm(tally: &mut Tally, spec: &Spec, tokens: &Tokens) -> Vec<String> {
         let mut runner = Runner::new(spec, Mode::Fork);
-        let ask = Ask { outputs: Outputs::Failing, keeps: Keeps::All, set: None };
         let (mut remarks, mut seen, mut recorded) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
         for failure in tally.recordable() {
             let signature = failure.failed.signature.clone();
@@ -143,6 +148,9 @@ mod forked {
                 continue;
             }
             let seed = failure.seed;
+            // Only the first is told.
+            let keeps = if is_first { Keeps::All } else { Keeps::Trace };
+            let ask = Ask { outputs: Outputs::Failing, keeps, set: None };
             let again = match runner.run_one(&tokens.take(), seed, ask) {
                 Ok(again) => again,
                 Err(lost) => {
@@ -199,7 +207,10 @@ fn conclude(shelf: &Shelf<'_>, body: Body<'_>, plan: Plan, done: &Done) {
     }
     lines.extend(remarks.iter().cloned());
     lines.push(summary::passed(tally, plan.count));
-    lines.extend(buckets.iter().map(|b| summary::reproduce(spec, origin, b.first.seed)));
+    for bucket in &buckets {
+        lines.push(summary::reproduce(spec, origin, bucket.first.seed));
+        lines.extend(to_minimize(shelf, tally, bucket));
+    }
     match tally.failures() {
         [] => console::print(&format!("{}\n", lines.join("\n"))),
         _ => fail(lines.join("\n")),
@@ -235,11 +246,7 @@ fn minimized(
     if !(shelf.config.minimize || shelf.spec.minimize) {
         return None;
     }
-    let signature = &bucket.first.failed.signature;
-    let same = tally.failures().iter().filter(|f| f.failed.signature == *signature);
-    let recorded = same.filter_map(|failure| Some((failure, failure.recording.as_ref()?)));
-    let shortest = recorded.min_by_key(|(f, recording)| (recording.choices.len(), f.seed));
-    let Some((failure, recording)) = shortest else {
+    let Some((failure, recording)) = shortest(tally, bucket) else {
         return Some(format!(
             "detsim: seed {} is not minimised: it left no recording; a process that ends inside a \
              run leaves none",
@@ -249,6 +256,27 @@ fn minimized(
     let (tape, place) = (shelf.tape(failure, recording), shelf.place(failure.seed));
     let told = replay::minimized(shelf, body, &tape, place.as_ref());
     Some(told.unwrap_or_else(|why| why) + "\n")
+}
+
+/// The recorded run of a signature with the fewest choices.
+fn shortest<'t>(
+    tally: &'t Tally,
+    bucket: &Bucket<'_>,
+) -> Option<(&'t tally::Failure, &'t Recording)> {
+    let signature = &bucket.first.failed.signature;
+    let same = tally.failures().iter().filter(|f| f.failed.signature == *signature);
+    let recorded = same.filter_map(|failure| Some((failure, failure.recording.as_deref()?)));
+    recorded.min_by_key(|(f, recording)| (recording.choices.len(), f.seed))
+}
+
+/// The command that minimises a failure, where there is a record of it and it is not done yet.
+fn to_minimize(shelf: &Shelf<'_>, tally: &Tally, bucket: &Bucket<'_>) -> Option<String> {
+    if shelf.config.minimize || shelf.spec.minimize {
+        return None;
+    }
+    let seed = shortest(tally, bucket)?.0.seed;
+    let record = shelf.place(seed)?.path().to_owned();
+    Some(summary::minimize(shelf.spec, &shelf.origin, &shelf.shown(&record), seed))
 }
 
 /// Shows what a seed printed, marked off from what the test itself prints.

@@ -22,6 +22,12 @@ impl fmt::Display for Failure {
     }
 }
 
+impl From<cargo_detsim::failure::Failure> for Failure {
+    fn from(failure: cargo_detsim::failure::Failure) -> Self {
+        Self(failure.to_string())
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self(error.to_string())

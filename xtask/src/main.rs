@@ -10,7 +10,6 @@ mod ci;
 mod conformance;
 mod demo;
 mod failure;
-mod minimize;
 mod process;
 mod readme;
 mod sim;
@@ -18,7 +17,6 @@ mod steps;
 mod tally;
 mod test;
 mod tidy;
-mod trace;
 
 use std::process::ExitCode;
 
@@ -37,11 +35,11 @@ enum Command {
     Ci(ci::Ci),
     Conformance(conformance::Conformance),
     Demo(demo::Demo),
-    Minimize(minimize::Minimize),
+    Minimize(cargo_detsim::minimize::Minimize),
     Sim(sim::Sim),
     Test(test::Test),
     Tidy(tidy::Tidy),
-    Trace(trace::Trace),
+    Trace(cargo_detsim::trace::Trace),
 }
 
 impl Command {
@@ -51,11 +49,11 @@ impl Command {
             Self::Ci(command) => command.run(),
             Self::Conformance(command) => command.run(),
             Self::Demo(command) => command.run(),
-            Self::Minimize(command) => command.run(),
+            Self::Minimize(command) => Ok(command.run(&process::target_dirs(), process::root())?),
             Self::Sim(command) => command.run(),
             Self::Test(command) => command.run(),
             Self::Tidy(command) => command.run(),
-            Self::Trace(command) => command.run(),
+            Self::Trace(command) => Ok(command.run()?),
         }
     }
 }

@@ -62,6 +62,13 @@ pub(crate) fn target_dir() -> PathBuf {
     beside.unwrap_or_else(|| root().join("target"))
 }
 
+/// The target directories of this workspace: of plain builds, and of those under `--cfg detsim`.
+pub(crate) fn target_dirs() -> Vec<PathBuf> {
+    let target = target_dir();
+    let cfg = target.join("cfg-detsim");
+    vec![target, cfg]
+}
+
 /// Cargo without any flags from the caller's environment.
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut cargo = program("cargo");

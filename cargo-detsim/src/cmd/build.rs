@@ -9,11 +9,11 @@ use std::process::ExitCode;
 
 use crate::cargo_args::CargoArgs;
 use crate::cli;
-use crate::failure::{Failure, Result};
 use crate::graph::{Graph, Plan};
 use crate::kernel::{self, Kernel};
 use crate::project::Project;
 use crate::toolchain::Toolchain;
+use cargo_detsim::failure::{Failure, Result};
 
 /// Runs `cargo subcommand`. Returns only if it could not be started.
 pub(crate) fn run(subcommand: &str, given: cli::Graph) -> Result<ExitCode> {

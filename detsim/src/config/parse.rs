@@ -82,6 +82,13 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     }
 }
 
+pub(super) const MINIMIZE_ALLOWED: &str = "1, 0, or the most runs that it may take";
+
+/// 0: off; 1: on, with the usual bound; more: on, with this bound.
+pub(super) fn minimize(text: &str) -> Option<u32> {
+    text.parse().ok()
+}
+
 /// `<version>:<fd>`.
 pub(super) fn worker(text: &str) -> Option<WorkerLink> {
     let (version, fd) = text.split_once(':')?;

@@ -55,6 +55,11 @@ impl Place {
         files
     }
 
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// Makes the directory.
     pub(crate) fn create(&self) -> io::Result<()> {
         fs::create_dir_all(&self.0)

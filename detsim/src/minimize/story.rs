@@ -9,7 +9,7 @@ mod sentence;
 mod slice;
 mod table;
 
-use crate::minimize::{Minimized, Neighbour};
+use crate::minimize::{Confirmed, Minimized, Neighbour};
 use crate::outcome::Verdict;
 use crate::parting::{Parting, parting};
 
@@ -51,10 +51,14 @@ fn headline(minimized: &Minimized) -> String {
         1 => "one is needed".to_owned(),
         count => format!("{count} are needed"),
     };
+    let repeats = match minimized.confirmed {
+        Confirmed { runs: 0, .. } => String::new(),
+        Confirmed { runs, same } => format!("; {same} of {runs} repeats fail the same way"),
+    };
     let unsure = if *cut_short { "; the search ended early, so fewer may do" } else { "" };
     let text = format!(
         "{} in {name}, seed {seed}: of {from} decisions that are not the default, {how} ({replays} \
-         runs{unsure})",
+         runs{unsure}{repeats})",
         failed.kind
     );
     sentence::wrapped("detsim: ", &text)

@@ -79,6 +79,7 @@ fn the_few_are_found_saved_and_have_a_neighbour_that_passes() {
     assert_eq!(minimized.tape.choices, [choice(100), choice(2_000)]);
     assert_eq!((minimized.from, minimized.cut_short), (3_000, false));
     assert!(minimized.replays < 100, "{} runs", minimized.replays);
+    assert_eq!(minimized.confirmed, Confirmed { runs: 100, same: 100 });
     assert_eq!(saved.last(), Some(&minimized.tape));
     let neighbour = minimized.neighbour.unwrap();
     assert_eq!((neighbour.without, neighbour.verdict), (1, Verdict::Pass));
@@ -90,8 +91,9 @@ fn an_interrupted_one_goes_on_where_it_was() {
     let resumed = Tape { choices: vec![choice(100), choice(5), choice(2_000)], ..tape(0) };
     let mut toy = toy(&[100, 2_000]);
     let (minimized, _) = run(&mut toy, Some(&resumed));
-    assert_eq!(minimized.unwrap().tape.choices, [choice(100), choice(2_000)]);
-    assert!(toy.runs < 20, "{} runs", toy.runs);
+    let minimized = minimized.unwrap();
+    assert_eq!(minimized.tape.choices, [choice(100), choice(2_000)]);
+    assert!(minimized.replays < 20, "{} runs", minimized.replays);
 }
 
 #[test]
@@ -115,6 +117,7 @@ fn the_budget_is_kept() {
     let minimized =
         minimize(&mut toy, &tape(3_000), &Known::default(), budget, &mut |_| {}, false).unwrap();
     assert_eq!((minimized.cut_short, minimized.tape.choices.len()), (true, 3_000));
+    assert_eq!(minimized.confirmed, Confirmed::default());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::tally::{Result as Run, Tally};
 use crate::attempt::{Body, attempt};
 use crate::config::Config;
-use crate::outcome::{Keeps, RunOptions};
+use crate::outcome::{Keeps, RunOptions, RunOutcome, Verdict};
 use crate::spec::Spec;
 use crate::wall::Stopwatch;
 use crate::{hook, log};
@@ -41,11 +41,30 @@ pub(super) fn run(spec: &Spec, body: Body<'_>, config: &Config, plan: Plan) -> D
             break;
         }
         let outcome = attempt(body, plan.seed(index), &options);
+        let outcome = told(&tally, outcome, body, plan.seed(index), &options);
         tally.enter(index, Run { outcome, output: Vec::new() });
         progress.moved(tally.counted(), tally.failures().len());
     }
     RUNNING.set(None);
     Done { tally, remarks: Vec::new(), is_shown: true }
+}
+
+/// The same outcome with all that its report can say, where it is the first of its kind.
+fn told(
+    tally: &Tally,
+    outcome: RunOutcome,
+    body: Body<'_>,
+    seed: u64,
+    options: &RunOptions,
+) -> RunOutcome {
+    let Verdict::Fail(failed) = &outcome.verdict else { return outcome };
+    let is_known = tally.failures().iter().any(|f| f.failed.signature == failed.signature);
+    if is_known || options.keeps == Keeps::All {
+        return outcome;
+    }
+    let again = attempt(body, seed, &RunOptions { keeps: Keeps::All, ..options.clone() });
+    let is_same = matches!(&again.verdict, Verdict::Fail(f) if f.signature == failed.signature);
+    if is_same && again.hash == outcome.hash { again } else { outcome }
 }
 
 /// A run belongs to one test, and its process to one seed: a sweep inside it is refused.

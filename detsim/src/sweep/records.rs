@@ -40,6 +40,12 @@ impl<'a> Shelf<'a> {
         Some(Place::new(directory, self.spec.path, seed))
     }
 
+    /// A path as it is typed at the top of the project.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let here = current_dir().unwrap_or_default();
+        store::shown(path, self.origin.binary, &here).to_string_lossy().into_owned()
+    }
+
     /// Writes the record of a failure; what is returned says why it could not be.
     pub(crate) fn write(&self, failure: &Failure, report: &str) -> Option<String> {
         let place = self.place(failure.seed)?;

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::records::Shelf;
-use super::summary;
 use super::tally::{Result as Run, Tally};
 use super::{fail, show_output};
+use super::{regressions, summary};
 use crate::attempt::{Body, attempt};
 use crate::console;
 use crate::failures::store::{self, Place};
@@ -30,7 +30,7 @@ pub(super) fn run(shelf: &Shelf<'_>, body: Body<'_>, path: &Path) {
     if shelf.config.minimize {
         fail(minimized(shelf, body, &tape, Some(&place)).unwrap_or_else(|why| why));
     }
-    let run = run_once(shelf, body, &tape).unwrap_or_else(|lost| fail(lost));
+    let run = run_once(shelf, body, &tape, Keeps::All).unwrap_or_else(|lost| fail(lost));
     show_output(tape.seed, &run.output);
     let remark = compared(&tape, &run, &trace_of(&file));
     let command = command(shelf, path);
@@ -48,7 +48,7 @@ pub(super) fn run(shelf: &Shelf<'_>, body: Body<'_>, path: &Path) {
 }
 
 /// A record belongs to one test.
-fn check_test(spec: &Spec, tape: &Tape) -> Result<(), String> {
+pub(super) fn check_test(spec: &Spec, tape: &Tape) -> Result<(), String> {
     if tape.test == spec.path {
         return Ok(());
     }
@@ -59,14 +59,20 @@ fn check_test(spec: &Spec, tape: &Tape) -> Result<(), String> {
     ))
 }
 
-fn run_once(shelf: &Shelf<'_>, body: Body<'_>, tape: &Tape) -> Result<Run, String> {
+/// Runs the choices of a tape.
+pub(super) fn run_once(
+    shelf: &Shelf<'_>,
+    body: Body<'_>,
+    tape: &Tape,
+    keeps: Keeps,
+) -> Result<Run, String> {
     #[cfg(target_os = "linux")]
     if !shelf.config.in_process {
-        return forked(shelf, tape);
+        return forked(shelf, tape, keeps);
     }
     hook::chain();
     let options = RunOptions {
-        keeps: Keeps::All,
+        keeps,
         replay: Some(tape.choices.clone()),
         strategy: shelf.strategy().map(str::to_owned),
     };
@@ -74,14 +80,14 @@ fn run_once(shelf: &Shelf<'_>, body: Body<'_>, tape: &Tape) -> Result<Run, Strin
 }
 
 #[cfg(target_os = "linux")]
-fn forked(shelf: &Shelf<'_>, tape: &Tape) -> Result<Run, String> {
+fn forked(shelf: &Shelf<'_>, tape: &Tape, keeps: Keeps) -> Result<Run, String> {
     use super::pump::{Ask, Runner};
     use super::tokens::Tokens;
     use crate::recording::encode;
     use crate::worker::protocol::{Mode, Outputs};
 
     let set = encode(&tape.choices);
-    let ask = Ask { outputs: Outputs::All, keeps: Keeps::All, set: Some(&set) };
+    let ask = Ask { outputs: Outputs::All, keeps, set: Some(&set) };
     let tokens = Tokens::shared(shelf.config.jobs);
     let mut runner = Runner::new(shelf.spec, Mode::Fork);
     runner.run_one(&tokens.take(), tape.seed, ask).map_err(|lost| lost.to_string())
@@ -130,9 +136,7 @@ fn parts(recorded: &Path, recording: &Recording) -> String {
 
 /// The command that replays a file of choices.
 fn command(shelf: &Shelf<'_>, file: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    let shown = store::shown(file, shelf.origin.binary, &here);
-    summary::replay(shelf.spec, &shelf.origin, &shown.to_string_lossy())
+    summary::replay(shelf.spec, &shelf.origin, &shelf.shown(file))
 }
 
 /// Minimises a failing run and tells what is left.
@@ -157,21 +161,32 @@ pub(super) fn minimized(
     };
     let mut hunt = |engine: &mut dyn Engine| {
         let draws = console::draws(shelf.config.is_ci);
-        minimize(engine, tape, &known, Budget::DEFAULT, &mut save, draws)
+        minimize(engine, tape, &known, budget(shelf), &mut save, draws)
     };
     let minimized = with_engine(shelf, body, &mut hunt)?;
     let command = match &file {
         Some(file) => command(shelf, file),
         None => summary::reproduce(shelf.spec, &shelf.origin, tape.seed),
     };
-    let text = story::told(&minimized, &command);
+    let mut text = story::told(&minimized, &command);
     if let Some(place) = place {
         let (trace, seed) = (&minimized.recording.trace, minimized.tape.seed);
         // The text is printed, too, and the choices give the trace again.
         let _unwritable = place.write(store::STORY, &text);
         let _unwritable = shelf.write_trace(trace, seed, &place.file(store::MINIMIZED_TRACE));
     }
+    if shelf.config.save {
+        text.insert_str(0, &(regressions::save(shelf.spec, &minimized.tape, &text) + "\n\n"));
+    }
     Ok(text.trim_end().to_owned())
+}
+
+fn budget(shelf: &Shelf<'_>) -> Budget {
+    let Budget { replays_max, wall } = Budget::DEFAULT;
+    Budget {
+        replays_max: shelf.config.replays_max.unwrap_or(replays_max),
+        wall: shelf.config.budget.unwrap_or(wall),
+    }
 }
 
 fn with_engine<R>(shelf: &Shelf<'_>, body: Body<'_>, f: &mut dyn FnMut(&mut dyn Engine) -> R) -> R {

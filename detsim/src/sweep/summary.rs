@@ -86,6 +86,15 @@ pub(crate) fn replay(spec: &Spec, origin: &Origin<'_>, record: &str) -> String {
     format!("reproduce with: {}", typed(spec, origin, &format!("DETSIM_REPLAY={record}")))
 }
 
+/// The command that minimises the run of a seed, whose record is there.
+pub(crate) fn minimize(spec: &Spec, origin: &Origin<'_>, record: &str, seed: u64) -> String {
+    let command = match spec.built {
+        Built::Graph => format!("cargo detsim minimize {seed} --test {}", spec.test_name()),
+        _ => typed(spec, origin, &format!("DETSIM_MINIMIZE=1 DETSIM_REPLAY={record}")),
+    };
+    format!("minimize with: {command}")
+}
+
 /// The whole command, where this variable says what to run.
 fn typed(spec: &Spec, origin: &Origin<'_>, variable: &str) -> String {
     let mut words = Vec::new();
@@ -178,6 +187,26 @@ mod tests {
             the same failure in other seeds: [11, 12]
         "]]
         .assert_eq(&failure(&tally.buckets()[0], &spec));
+    }
+
+    #[test]
+    fn the_command_that_minimises_names_the_record() {
+        let spec = Spec::new("raft::log::tests::matches", "src/log.rs", 7);
+        let origin = Origin { package: Some("raft"), ..Origin::default() };
+        let check = |spec: &Spec, expected: Expect| {
+            expected.assert_eq(&minimize(spec, &origin, "target/detsim/failures/x/16", 16));
+        };
+        check(
+            &spec,
+            expect![
+                "minimize with: DETSIM_MINIMIZE=1 DETSIM_REPLAY=target/detsim/failures/x/16 cargo \
+                 test -p raft log::tests::matches -- --exact --include-ignored"
+            ],
+        );
+        check(
+            &spec.clone().built(Built::Graph),
+            expect!["minimize with: cargo detsim minimize 16 --test log::tests::matches"],
+        );
     }
 
     fn check_command(spec: &Spec, binary: &str, strategy: Option<&str>, expected: Expect) {

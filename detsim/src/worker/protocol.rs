@@ -162,7 +162,8 @@ impl Request {
         let keeps = match from.u8()? {
             0 => Keeps::Verdict,
             1 => Keeps::Choices,
-            2 => Keeps::All,
+            2 => Keeps::Trace,
+            3 => Keeps::All,
             _ => return Err(Malformed("unknown recording")),
         };
         let has_set = from.flag()?;

@@ -8,11 +8,13 @@ mod kernel;
 mod lock;
 mod minimize;
 mod races;
+mod regressions;
 mod repeats;
 mod scenarios;
 mod settings;
 mod victims;
 
+use std::path::Path;
 use std::process::Command;
 
 /// What a test run said.
@@ -58,10 +60,16 @@ impl Said {
 
 /// Runs tests of this binary by the harness's own arguments.
 fn harness(args: &[&str], vars: &[(&str, &str)]) -> Said {
+    harness_in(Path::new("."), args, vars)
+}
+
+/// The same in a directory of one's own.
+fn harness_in(directory: &Path, args: &[&str], vars: &[(&str, &str)]) -> Said {
     let out = std::env::temp_dir().join("detsim-it");
     let binary = std::env::current_exe().expect("this test has a binary");
     let mut command = Command::new(binary);
     command
+        .current_dir(directory)
         .args(args)
         .arg("--include-ignored")
         .env("DETSIM_OUT", out)
@@ -77,6 +85,7 @@ fn harness(args: &[&str], vars: &[(&str, &str)]) -> Said {
         "IN_PROCESS",
         "REPLAY",
         "MINIMIZE",
+        "SAVE",
     ] {
         command.env_remove(format!("DETSIM_{name}"));
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use expect_test::expect;
 
@@ -21,7 +22,7 @@ pub(crate) fn fresh_path(name: &str) -> PathBuf {
 }
 
 /// An empty directory.
-fn fresh(name: &str) -> PathBuf {
+pub(crate) fn fresh(name: &str) -> PathBuf {
     let out = fresh_path(name);
     let _none = fs::remove_dir_all(&out);
     out
@@ -129,7 +130,7 @@ fn two_locks_are_told_in_one_sentence() {
     assert!(story.lines().all(|line| line.chars().count() <= 100), "{story}");
     expect![[r#"
         , seed 16: of 2 decisions that are not the default, 2 are needed
-                (4 runs)
+                (4 runs; 100 of 100 repeats fail the same way)
 
         DEADLOCK at 0.000000s, step 5, seed 16: 2 tasks blocked, no timer or packet pending
           task 0 "ab", spawned at detsim/tests/it/races.rs:17
@@ -175,6 +176,39 @@ fn two_locks_are_told_in_one_sentence() {
                0.000000s        3  task 1 "ba" does unlock on Mutex of detsim/tests/it/races.rs:14
 
     "#]].assert_eq(story);
+}
+
+#[test]
+fn the_command_that_minimises_runs_as_printed() {
+    let out = fresh("typed");
+    let said = race("two_locks", &out, &[]);
+    let command = said.failed().between("minimize with: ", "\n");
+    let typed = Command::new("sh").args(["-c", command]).output().expect("there is a shell");
+    let text = String::from_utf8_lossy(&typed.stdout) + String::from_utf8_lossy(&typed.stderr);
+    assert!(!typed.status.success() && text.contains("it takes:\n"), "{text}");
+    // And so does the command that the story ends with.
+    let command = text.split_once("reproduce with: ").map(|(_, rest)| rest).unwrap_or_default();
+    let command = command.split_once('\n').map_or(command, |(command, _)| command);
+    let typed = Command::new("sh").args(["-c", command]).output().expect("there is a shell");
+    let text = String::from_utf8_lossy(&typed.stdout) + String::from_utf8_lossy(&typed.stderr);
+    assert!(text.contains(" choices: the recorded run, to its hash\n"), "{command}: {text}");
+}
+
+#[test]
+fn the_bounds_are_the_users() {
+    let out = fresh("bounds");
+    race("two_locks_among_noise", &out, &[("DETSIM_SEEDS", "40")]).failed();
+    let seed = recorded(&out, "two_locks_among_noise")[0];
+    let record = record(&out, "two_locks_among_noise", seed);
+    let vars = [("DETSIM_REPLAY", record.as_str()), ("DETSIM_MINIMIZE", "5")];
+    let said = race("two_locks_among_noise", &out, &vars);
+    let [from, left, runs] = numbers(&said);
+    assert!(runs <= 5 && left < from, "{}", said.text);
+    assert!(said.text.replace("\n       ", "").contains("the search ended early"), "{}", said.text);
+    // The next one goes on from there.
+    let vars = [("DETSIM_REPLAY", record.as_str()), ("DETSIM_MINIMIZE", "1")];
+    let [_, fewer, _] = numbers(&race("two_locks_among_noise", &out, &vars));
+    assert!(fewer < left && fewer <= 4, "{left}, then {fewer}");
 }
 
 #[test]

@@ -58,6 +58,38 @@ fn an_edited_race(sim: &mut Sim) -> Result<(), Failure> {
     opposite_orders(sim, 1, 2)
 }
 
+/// Two tasks and two locks, as a file says: in opposite orders; so, with another task `edit` and other
+/// lines before them; `mended`; or `rewritten`, without the second task.
+#[detsim::test(seeds = 50)]
+#[ignore = "run by the tests beside it"]
+fn a_race_over_time(sim: &mut Sim) -> Result<(), Failure> {
+    let program = std::fs::read_to_string(fresh_path("regressions").join("program"));
+    match program.as_deref().map(str::trim) {
+        Ok("edited") => {
+            drop(sim.spawn("edit", async { yield_now().await }));
+            two_takers(sim, true, true)
+        }
+        Ok("mended") => two_takers(sim, false, true),
+        Ok("rewritten") => two_takers(sim, true, false),
+        _ => two_takers(sim, true, true),
+    }
+}
+
+fn two_takers(sim: &Sim, crosses: bool, has_second: bool) -> Result<(), Failure> {
+    let (a, b) = (Lock::new(), Lock::new());
+    let takers = [("ab", &a, &b), if crosses { ("ba", &b, &a) } else { ("ba", &a, &b) }];
+    for (name, first, second) in takers.into_iter().take(if has_second { 2 } else { 1 }) {
+        let (first, second) = (Rc::clone(first), Rc::clone(second));
+        drop(sim.spawn(name, async move {
+            first.take().await;
+            second.take().await;
+            second.give_back();
+            first.give_back();
+        }));
+    }
+    sim.run().map(drop)
+}
+
 /// A request is sent once and never again: a lost message is an answer that never comes.
 #[detsim::test(seeds = 200)]
 #[ignore = "run by the tests beside it"]

@@ -1,4 +1,4 @@
-//! `cargo xtask trace`: a recorded run as a timeline, in numbers, beside another, or exported.
+//! `trace`: a recorded run as a timeline, in numbers, beside another, or exported.
 //!
 //! Owns the spelling of the flags, and whether there is colour. What is shown is the library's:
 //! `detsim::trace` turns a trace and options into text, and this file prints it.
@@ -17,7 +17,7 @@ use crate::failure::{Failure, Result};
 
 /// Show a recorded run: the directory of a failure, or the trace in it.
 #[derive(Args, Debug)]
-pub(crate) struct Trace {
+pub struct Trace {
     #[command(subcommand)]
     command: Command,
 }
@@ -107,7 +107,11 @@ enum ExportFormat {
 }
 
 impl Trace {
-    pub(crate) fn run(&self) -> Result {
+    /// Prints what was asked for.
+    ///
+    /// # Errors
+    /// Where a trace cannot be read, or a file not be written.
+    pub fn run(&self) -> Result {
         match &self.command {
             Command::View(view) => print(&trace::view(&read(&view.path)?, &view.options())),
             Command::Diff(diff) => diff.run(),
@@ -157,7 +161,7 @@ impl Export {
         options.minimized = self.minimized.as_deref().map(read).transpose()?;
         let text = trace::export(&recorded, &options);
         match &self.output {
-            Some(path) => Ok(std::fs::write(path, text)?),
+            Some(path) => std::fs::write(path, text).map_err(|error| Failure::file(path, &error)),
             None => print(&text),
         }
     }
@@ -176,7 +180,9 @@ fn read(path: impl AsRef<Path>) -> Result<Recorded> {
 /// Prints, also into a pipe whose reader has seen enough.
 fn print(text: &str) -> Result {
     match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("detsim: nothing can be printed: {error}")))
+        }
         _ => Ok(()),
     }
 }
@@ -221,7 +227,7 @@ mod tests {
     fn the_minimised_form_lies_beside() {
         let beside = Path::new("xtask").join(trace::MINIMIZED_FILE);
         assert_eq!(minimized(&Path::new("xtask").join(trace::FILE)), beside);
-        let root = crate::process::root();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         assert_eq!(minimized(root), root.join(trace::MINIMIZED_FILE));
     }
 
