@@ -150,6 +150,11 @@ impl Disks {
         self.state.borrow_mut().home = Some(home.to_owned());
     }
 
+    /// As [`Self::set_home`], where none was set.
+    pub fn set_home_once(&self, home: impl FnOnce() -> std::path::PathBuf) {
+        self.state.borrow_mut().home.get_or_insert_with(home);
+    }
+
     /// Gives `f` the file system of a node, past every fault.
     #[track_caller]
     pub fn volume<R>(&self, node: NodeId, f: impl FnOnce(&mut Volume) -> R) -> R {
@@ -178,6 +183,24 @@ impl Disks {
         let node = self.node();
         let handle = self.volume(node, |volume| volume.open(path, flags, mode))?;
         Ok(self.number(node, handle))
+    }
+
+    /// Opens a file; a relative path begins in an open directory.
+    ///
+    /// # Errors
+    /// Those of [`Volume::open`] and [`Volume::within`].
+    pub fn open_within(&self, dir: i32, path: &Path, flags: OpenFlags, mode: u32) -> Outcome<i32> {
+        let (node, _) = self.find(dir)?;
+        let handle = self.within(dir, |volume| volume.open(path, flags, mode))?;
+        Ok(self.number(node, handle))
+    }
+
+    /// Gives `f` the file system; relative paths begin in an open directory.
+    ///
+    /// # Errors
+    /// Those of [`Volume::within`], and what `f` gives.
+    pub fn within<R>(&self, dir: i32, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
+        self.with(dir, |volume, handle| volume.within(handle, f)?)
     }
 
     /// Another number for the same open file. See [`Volume::duplicate`].

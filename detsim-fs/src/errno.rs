@@ -52,8 +52,10 @@ errnos! {
     EBADF = 9, "No such handle, or one that was not opened for this.";
     EAGAIN = 11 / 35, "Somebody else holds the lock.";
     EACCES = 13, "The mode of a file forbids it.";
+    EFAULT = 14, "No place to write to.";
     EBUSY = 16, "The root, which cannot be taken away.";
     EEXIST = 17, "Something of this name is there.";
+    EXDEV = 18, "Two names that are not on one disk.";
     ENOTDIR = 20, "A name on the way is no directory.";
     EISDIR = 21, "It is a directory.";
     EINVAL = 22, "An argument that means nothing.";
@@ -61,6 +63,7 @@ errnos! {
     EFBIG = 27, "Beyond the largest file.";
     ENOSPC = 28, "The disk is full.";
     EMLINK = 31, "Too many names for one file.";
+    EDEADLK = 35 / 11, "Nobody would ever give the lock back.";
     ENAMETOOLONG = 36 / 63, "A name of more than 255 bytes, or a path of more than 4095.";
     ENOTEMPTY = 39 / 66, "A directory with something in it.";
     ELOOP = 40 / 62, "More than 40 symbolic links, or one where none may be.";

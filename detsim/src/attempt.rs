@@ -7,7 +7,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::hook::{self, Note};
-use crate::interpose::entropy;
+use crate::interpose::{entropy, fs};
 use crate::outcome::{Failed, Kind, RunOptions, RunOutcome, Verdict};
 use crate::{log, signature};
 
@@ -17,6 +17,7 @@ pub type Body<'a> = &'a (dyn Fn(u64, &RunOptions) -> RunOutcome + Sync);
 /// Runs one seed on this thread.
 pub(crate) fn attempt(body: Body<'_>, seed: u64, options: &RunOptions) -> RunOutcome {
     hook::forget();
+    fs::link_in();
     entropy::begin(seed);
     let printing = log::begin();
     // A body is a function of the seed: nothing that a panic broke is used again.
@@ -39,6 +40,7 @@ pub(crate) fn alone(seed: u64, filter: Option<&str>) -> impl Sized {
     if let Some(filter) = filter {
         log::enable(filter);
     }
+    fs::link_in();
     entropy::begin(seed);
     log::begin()
 }

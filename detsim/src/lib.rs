@@ -60,13 +60,27 @@ pub use detsim_executor::{
     SimConfig, SimTime, Sleep, Strategy, Stream, TaskNumber, Trace, YieldNow, context, sleep_until,
     yield_now,
 };
-pub use detsim_fs::{FaultEvent, FaultProfile, FaultStats, FaultyStorage, SECTOR_BYTES};
+pub use detsim_fs::{
+    CrashProfile, DiskConfig, DiskFaults, DiskLatency, Disks, FaultEvent, FaultProfile, FaultStats,
+    FaultyStorage, SECTOR_BYTES, VolumeConfig,
+};
 pub use detsim_macros::{main, test};
 pub use detsim_net::{LinkSettings, NetStats, Network, NodeSet, Order, Partition};
 
 #[doc(hidden)]
 pub mod __private {
     //! What the attributes expand to. Not for direct use: it changes without notice.
+
+    use std::rc::Rc;
+
+    use detsim_fs::Disks;
+
+    /// The disks of the run that this thread drives, with the directory in which relative paths
+    /// begin. `None` outside of a run, and in a section of its kernel.
+    pub fn disks() -> Option<Rc<Disks>> {
+        crate::interpose::fs::link_in();
+        crate::interpose::fs::disks()
+    }
 
     pub use crate::attempt::Body;
     pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};

@@ -1,0 +1,349 @@
+//! The functions on descriptors.
+//!
+//! A descriptor of a simulated disk is known by its number. One that is left over from a run that
+//! has ended, or from a process that was killed, closes without a word, as the system closed it then.
+
+use std::os::fd::RawFd;
+use std::slice;
+
+use detsim_fs::{Errno, LockKind, Outcome, Seek};
+use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
+
+use super::paths::system;
+use super::{answer, disks, done, of_fd, shapes};
+
+/// Answers for a descriptor of a simulated disk, or goes on to the system.
+macro_rules! simulated {
+    ($fd:expr, |$disks:ident| $do:expr) => {
+        if let Some(disks) = of_fd($fd) {
+            return answer(disks.and_then(|$disks| $do)) as _;
+        }
+    };
+}
+
+// ------------------------------------------------------------ reading and writing
+
+/// # Safety
+/// `to` is valid for writes of `len` bytes.
+unsafe fn read_into(fd: c_int, at: Option<u64>, to: *mut c_void, len: size_t) -> Option<ssize_t> {
+    let disks = of_fd(fd)?;
+    // SAFETY: the caller vouches for the place. Its bytes may be uninitialised; they are written
+    // before they are read.
+    let buf = unsafe {
+        to.cast::<u8>().write_bytes(0, len);
+        slice::from_raw_parts_mut(to.cast::<u8>(), len)
+    };
+    Some(answer(disks.and_then(|disks| disks.read(fd, at, buf))) as ssize_t)
+}
+
+/// # Safety
+/// `from` is valid for reads of `len` bytes.
+unsafe fn write_from(
+    fd: c_int,
+    at: Option<u64>,
+    from: *const c_void,
+    len: size_t,
+) -> Option<ssize_t> {
+    let disks = of_fd(fd)?;
+    // SAFETY: the caller vouches for the bytes.
+    let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), len) };
+    Some(answer(disks.and_then(|disks| disks.write(fd, at, bytes))) as ssize_t)
+}
+
+/// # Safety
+/// As of libc's `read`: `to` is valid for writes of `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
+    // SAFETY: the caller vouches for the place.
+    let read = unsafe { read_into(fd, None, to, len) };
+    read.unwrap_or_else(|| system!(SYS_read, fd, to, len) as ssize_t)
+}
+
+/// # Safety
+/// As of libc's `pread`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pread64(fd: c_int, to: *mut c_void, len: size_t, at: off64_t) -> ssize_t {
+    let offset = match offset(at) {
+        Ok(offset) => offset,
+        Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
+    };
+    // SAFETY: the caller vouches for the place.
+    let read = unsafe { read_into(fd, Some(offset), to, len) };
+    read.unwrap_or_else(|| system!(SYS_pread64, fd, to, len, at) as ssize_t)
+}
+
+/// # Safety
+/// As of libc's `write`: `from` is valid for reads of `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(fd: c_int, from: *const c_void, len: size_t) -> ssize_t {
+    // SAFETY: the caller vouches for the bytes.
+    let written = unsafe { write_from(fd, None, from, len) };
+    written.unwrap_or_else(|| system!(SYS_write, fd, from, len) as ssize_t)
+}
+
+/// # Safety
+/// As of libc's `pwrite`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pwrite64(fd: c_int, from: *const c_void, len: size_t, at: off64_t) -> ssize_t {
+    let offset = match offset(at) {
+        Ok(offset) => offset,
+        Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
+    };
+    // SAFETY: the caller vouches for the bytes.
+    let written = unsafe { write_from(fd, Some(offset), from, len) };
+    written.unwrap_or_else(|| system!(SYS_pwrite64, fd, from, len, at) as ssize_t)
+}
+
+fn offset(at: off64_t) -> Outcome<u64> {
+    u64::try_from(at).map_err(|_| Errno::EINVAL)
+}
+
+/// Does one call for each part, until one is short.
+///
+/// # Safety
+/// `parts` is valid for `count` of them, and each for its length.
+unsafe fn each_part(
+    parts: *const libc::iovec,
+    count: c_int,
+    mut call: impl FnMut(&libc::iovec) -> ssize_t,
+) -> ssize_t {
+    // SAFETY: the caller vouches for the parts.
+    let parts = unsafe { slice::from_raw_parts(parts, usize::try_from(count).unwrap_or(0)) };
+    let mut sum = 0;
+    for part in parts {
+        match call(part) {
+            ..0 if sum == 0 => return -1,
+            ..0 => return sum,
+            len => sum += len,
+        }
+        if sum.cast_unsigned() % part.iov_len.max(1) != 0 {
+            break;
+        }
+    }
+    sum
+}
+
+/// # Safety
+/// As of libc's `readv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
+    if of_fd(fd).is_none() {
+        return system!(SYS_readv, fd, parts, count) as ssize_t;
+    }
+    // SAFETY: the caller vouches for the parts.
+    unsafe { each_part(parts, count, |part| read(fd, part.iov_base, part.iov_len)) }
+}
+
+/// # Safety
+/// As of libc's `writev`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
+    if of_fd(fd).is_none() {
+        return system!(SYS_writev, fd, parts, count) as ssize_t;
+    }
+    // SAFETY: the caller vouches for the parts.
+    unsafe { each_part(parts, count, |part| write(fd, part.iov_base, part.iov_len)) }
+}
+
+// ------------------------------------------------------------ positions, sizes, syncs
+
+#[unsafe(no_mangle)]
+extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64_t {
+    simulated!(fd, |disks| {
+        let to = match whence {
+            libc::SEEK_SET => Seek::Start(offset(by)?),
+            libc::SEEK_CUR => Seek::Current(by),
+            libc::SEEK_END => Seek::End(by),
+            _ => return Err(Errno::EINVAL),
+        };
+        disks.with(fd, |volume, handle| volume.seek(handle, to))
+    });
+    system!(SYS_lseek, fd, by, whence)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
+    simulated!(fd, |disks| {
+        let size = offset(size)?;
+        disks.with(fd, |volume, handle| volume.set_len(handle, size)).map(|()| 0)
+    });
+    system!(SYS_ftruncate, fd, size) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fsync(fd: c_int) -> c_int {
+    simulated!(fd, |disks| disks.sync(fd, false).map(|()| 0));
+    system!(SYS_fsync, fd) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fdatasync(fd: c_int) -> c_int {
+    simulated!(fd, |disks| disks.sync(fd, true).map(|()| 0));
+    system!(SYS_fdatasync, fd) as c_int
+}
+
+// ------------------------------------------------------------ metadata
+
+/// # Safety
+/// As of libc's `fstat`: `to` is valid for writes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
+    simulated!(fd, |disks| {
+        let known = disks.with(fd, |volume, handle| volume.handle_metadata(handle))?;
+        // SAFETY: the caller vouches for the place.
+        unsafe { to.write(shapes::stat(&known)) };
+        Ok(0)
+    });
+    system!(SYS_fstat, fd, to) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fchmod(fd: c_int, mode: mode_t) -> c_int {
+    simulated!(fd, |disks| {
+        disks.with(fd, |volume, handle| volume.set_handle_mode(handle, mode)).map(|()| 0)
+    });
+    system!(SYS_fchmod, fd, mode) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fchown(fd: c_int, user: libc::uid_t, group: libc::gid_t) -> c_int {
+    simulated!(fd, |disks| disks.with(fd, |volume, handle| volume.flags(handle)).map(|_| 0));
+    system!(SYS_fchown, fd, user, group) as c_int
+}
+
+/// # Safety
+/// As of libc's `futimens`: `times` is null or two of them.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int {
+    if let Some(disks) = of_fd(fd) {
+        return done(disks.and_then(|disks| {
+            let now_ns = detsim_executor::context::now().as_nanos() as i64;
+            // SAFETY: the caller vouches for the times.
+            let times = (!times.is_null()).then(|| unsafe { slice::from_raw_parts(times, 2) });
+            let time = |index: usize| match times.map(|times| times[index]) {
+                None => Some(now_ns),
+                Some(time) if time.tv_nsec == libc::UTIME_OMIT => None,
+                Some(time) if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
+                Some(time) => Some(shapes::from_1970(time.tv_sec, time.tv_nsec)),
+            };
+            disks.with(fd, |volume, handle| volume.set_times(handle, time(0), time(1)))
+        }));
+    }
+    system!(SYS_utimensat, fd, std::ptr::null::<libc::c_char>(), times, 0) as c_int
+}
+
+// ------------------------------------------------------------ descriptors themselves
+
+#[unsafe(no_mangle)]
+extern "C" fn close(fd: c_int) -> c_int {
+    if of_fd(fd).is_some() {
+        if let Some(disks) = disks() {
+            let _left_over = disks.close(fd);
+        }
+        return 0;
+    }
+    system!(SYS_close, fd) as c_int
+}
+
+/// The third argument is a number, a pointer or none: it is passed on as it came.
+#[unsafe(no_mangle)]
+extern "C" fn fcntl(fd: c_int, what: c_int, argument: c_long) -> c_int {
+    if what == libc::F_GETFD && of_fd(fd).is_some() {
+        return libc::FD_CLOEXEC;
+    }
+    simulated!(fd, |disks| match what {
+        libc::F_SETFD => Ok(0),
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => disks.duplicate(fd),
+        libc::F_GETFL => disks.with(fd, |volume, handle| volume.flags(handle).map(shapes::bits)),
+        libc::F_SETFL => disks.with(fd, |volume, handle| {
+            volume.set_append(handle, argument as c_int & libc::O_APPEND != 0).map(|()| 0)
+        }),
+        _ => Err(Errno::EINVAL),
+    });
+    system!(SYS_fcntl, fd, what, argument) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fcntl64(fd: c_int, what: c_int, argument: c_long) -> c_int {
+    fcntl(fd, what, argument)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dup(fd: c_int) -> c_int {
+    simulated!(fd, |disks| disks.duplicate(fd));
+    system!(SYS_dup, fd) as c_int
+}
+
+/// A lock that is not free is refused: `EWOULDBLOCK` where the caller does not want to wait, and
+/// `EDEADLK` where it does, since nobody else of the run goes on meanwhile.
+#[unsafe(no_mangle)]
+extern "C" fn flock(fd: c_int, what: c_int) -> c_int {
+    simulated!(fd, |disks| {
+        let outcome = disks.with(fd, |volume, handle| match what & !libc::LOCK_NB {
+            libc::LOCK_SH => volume.try_lock(handle, LockKind::Shared),
+            libc::LOCK_EX => volume.try_lock(handle, LockKind::Exclusive),
+            libc::LOCK_UN => volume.unlock(handle),
+            _ => Err(Errno::EINVAL),
+        });
+        match outcome {
+            Err(Errno::EAGAIN) if what & libc::LOCK_NB == 0 => Err(Errno::EDEADLK),
+            outcome => outcome.map(|()| 0),
+        }
+    });
+    system!(SYS_flock, fd, what) as c_int
+}
+
+/// A copy within the kernel is none that a simulated disk knows: std falls back to reading and
+/// writing.
+///
+/// # Safety
+/// As of libc's `copy_file_range`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn copy_file_range(
+    from: RawFd,
+    from_at: *mut off64_t,
+    to: RawFd,
+    to_at: *mut off64_t,
+    len: size_t,
+    flags: libc::c_uint,
+) -> ssize_t {
+    if of_fd(from).or_else(|| of_fd(to)).is_some() {
+        return answer::<c_long>(Err(Errno::EXDEV)) as ssize_t;
+    }
+    system!(SYS_copy_file_range, from, from_at, to, to_at, len, flags) as ssize_t
+}
+
+/// # Safety
+/// As of libc's `sendfile`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile64(to: RawFd, from: RawFd, at: *mut off64_t, len: size_t) -> ssize_t {
+    if of_fd(from).or_else(|| of_fd(to)).is_some() {
+        return answer::<c_long>(Err(Errno::EINVAL)) as ssize_t;
+    }
+    system!(SYS_sendfile, to, from, at, len) as ssize_t
+}
+
+/// A simulated file cannot be mapped: its pages have no address.
+///
+/// # Safety
+/// As of libc's `mmap`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap64(
+    at: *mut c_void,
+    len: size_t,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: off64_t,
+) -> *mut c_void {
+    if of_fd(fd).is_some() && flags & libc::MAP_ANONYMOUS == 0 {
+        super::set_errno(libc::ENODEV);
+        return libc::MAP_FAILED;
+    }
+    system!(SYS_mmap, at, len, protection, flags, fd, offset) as *mut c_void
+}
+
+/// See [`super::link_in`].
+pub(super) fn link_in() {
+    std::hint::black_box(read as *const ());
+}

@@ -1,0 +1,167 @@
+//! Streams of directories.
+//!
+//! A stream of a simulated directory is a pointer that no memory can have, made of its descriptor.
+//! Those of real directories are libc's, found behind these functions by `dlsym`.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use libc::{DIR, c_char, c_int, dirent64};
+
+use super::{answer, is_input, of_fd, of_path, set_errno, shapes};
+use detsim_fs::{Errno, OpenFlags, Outcome};
+
+/// High bits that no pointer of a program has.
+const MARK: usize = 0xDE75 << 48;
+const MARK_MASK: usize = 0xFFFF << 48;
+
+/// The entry that each stream gave last: it stays where it is until the next one.
+static LAST: Mutex<BTreeMap<c_int, Box<dirent64>>> = Mutex::new(BTreeMap::new());
+
+fn stream(fd: c_int) -> *mut DIR {
+    std::ptr::without_provenance_mut(MARK | fd as usize)
+}
+
+/// The descriptor behind a stream of a simulated directory.
+fn descriptor(stream: *mut DIR) -> Option<c_int> {
+    let address = stream.addr();
+    (address & MARK_MASK == MARK).then_some((address & !MARK_MASK) as c_int)
+}
+
+/// A function of libc's that has ours before it.
+struct Real {
+    name: &'static CStr,
+    found: AtomicPtr<c_void>,
+}
+
+impl Real {
+    const fn new(name: &'static CStr) -> Self {
+        Self { name, found: AtomicPtr::new(null_mut()) }
+    }
+
+    fn find(&self) -> *mut c_void {
+        let found = self.found.load(Ordering::Relaxed);
+        if !found.is_null() {
+            return found;
+        }
+        // SAFETY: the name ends in a zero.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.found.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+/// Calls libc's own function.
+macro_rules! real {
+    ($name:ident: fn($($type:ty),*) -> $gives:ty, $($argument:expr),*) => {{
+        static REAL: Real = Real::new(match CStr::from_bytes_with_nul(
+            concat!(stringify!($name), "\0").as_bytes(),
+        ) {
+            Ok(name) => name,
+            Err(_) => panic!("invariant: a name with one zero, at its end"),
+        });
+        // SAFETY: libc's function of this name has this type; the arguments are the caller's, for
+        // the same call.
+        unsafe {
+            let function: unsafe extern "C" fn($($type),*) -> $gives =
+                std::mem::transmute::<*mut c_void, _>(REAL.find());
+            function($($argument),*)
+        }
+    }};
+}
+
+/// libc's `realpath`.
+///
+/// # Safety
+/// As of libc's.
+pub(super) unsafe fn real_path(path: *const c_char, to: *mut c_char) -> *mut c_char {
+    real!(realpath: fn(*const c_char, *mut c_char) -> *mut c_char, path, to)
+}
+
+fn opened(outcome: Outcome<c_int>) -> *mut DIR {
+    match outcome {
+        Ok(fd) => stream(fd),
+        Err(errno) => {
+            set_errno(errno.raw());
+            null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// As of libc's `opendir`: the path ends in a zero.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn opendir(path: *const c_char) -> *mut DIR {
+    // SAFETY: the caller vouches for it.
+    if let Some((disks, at)) = unsafe { of_path(path) } {
+        let flags = OpenFlags { read: true, directory: true, ..OpenFlags::default() };
+        match disks.open(at, flags, 0) {
+            Err(errno) if is_input(at, errno) => {}
+            outcome => return opened(outcome),
+        }
+    }
+    real!(opendir: fn(*const c_char) -> *mut DIR, path)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn fdopendir(fd: c_int) -> *mut DIR {
+    match of_fd(fd) {
+        Some(disks) => opened(disks.map(|_| fd)),
+        None => real!(fdopendir: fn(c_int) -> *mut DIR, fd),
+    }
+}
+
+/// # Safety
+/// As of libc's `readdir`: the stream is open.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readdir64(of: *mut DIR) -> *mut dirent64 {
+    let Some(fd) = descriptor(of) else {
+        return real!(readdir64: fn(*mut DIR) -> *mut dirent64, of);
+    };
+    let next = of_fd(fd).unwrap_or(Err(Errno::EBADF));
+    match next.and_then(|disks| disks.with(fd, |volume, handle| volume.next_entry(handle))) {
+        Ok(Some(entry)) => {
+            let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+            let place = last.entry(fd).or_insert_with(|| Box::new(shapes::dirent(&entry)));
+            **place = shapes::dirent(&entry);
+            &raw mut **place
+        }
+        Ok(None) => null_mut(),
+        Err(errno) => {
+            set_errno(errno.raw());
+            null_mut()
+        }
+    }
+}
+
+/// # Safety
+/// As of libc's `closedir`: the stream is open.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn closedir(of: *mut DIR) -> c_int {
+    let Some(fd) = descriptor(of) else {
+        return real!(closedir: fn(*mut DIR) -> c_int, of);
+    };
+    LAST.lock().unwrap_or_else(PoisonError::into_inner).remove(&fd);
+    if let Some(disks) = super::disks() {
+        let _left_over = disks.close(fd);
+    }
+    0
+}
+
+/// # Safety
+/// As of libc's `dirfd`: the stream is open.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dirfd(of: *mut DIR) -> c_int {
+    match descriptor(of) {
+        Some(fd) => answer(Ok(fd)) as c_int,
+        None => real!(dirfd: fn(*mut DIR) -> c_int, of),
+    }
+}
+
+/// See [`super::link_in`].
+pub(super) fn link_in() {
+    std::hint::black_box(opendir as *const ());
+}

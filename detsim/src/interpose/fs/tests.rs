@@ -1,0 +1,146 @@
+//! Files of unmodified code: one program on the real system and in a run, with equal outcomes.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use detsim_executor::Sim;
+use detsim_fs::Disks;
+
+/// What a program saw, call by call.
+type Seen = Vec<String>;
+
+fn shown<T: std::fmt::Debug>(outcome: io::Result<T>) -> String {
+    match outcome {
+        Ok(value) => format!("{value:?}"),
+        Err(error) => format!("{:?} {:?} {error}", error.kind(), error.raw_os_error()),
+    }
+}
+
+/// Uses every function of std that makes a call of its own.
+fn program(dir: &Path) -> io::Result<Seen> {
+    let at = |name: &str| dir.join(name);
+    let mut seen = Seen::new();
+    let mut see = |text: String| seen.push(text);
+    fs::create_dir_all(at("a/b/c"))?;
+    fs::write(at("a/f"), b"hello")?;
+    see(shown(fs::read_to_string(at("a/f"))));
+    see(shown(fs::copy(at("a/f"), at("a/g"))));
+    fs::hard_link(at("a/f"), at("a/h"))?;
+    symlink("f", at("a/s"))?;
+    see(shown(fs::read_link(at("a/s"))));
+    see(shown(
+        fs::canonicalize(at("a/b/../s")).map(|path| path.strip_prefix(dir).map(Path::to_owned)),
+    ));
+    fs::rename(at("a/g"), at("a/b/c/g"))?;
+    let known = |path: &str| {
+        fs::symlink_metadata(at(path)).map(|m| {
+            let mode = m.permissions().mode();
+            (m.is_dir(), m.is_file(), m.is_symlink(), m.len().min(100), mode)
+        })
+    };
+    for path in ["a/f", "a/s", "a/b/c/g", "a/g", "a/f/x"] {
+        see(shown(known(path)));
+    }
+    see(shown(fs::exists(at("a/g"))));
+    let mut file = OpenOptions::new().read(true).write(true).create(true).open(at("a/w"))?;
+    see(shown(file.write_vectored(&[IoSlice::new(b"abc"), IoSlice::new(b"defg")])));
+    see(shown(file.seek(SeekFrom::Start(1))));
+    let (mut one, mut two) = ([0; 2], [0; 9]);
+    see(shown(file.read_vectored(&mut [IoSliceMut::new(&mut one), IoSliceMut::new(&mut two)])));
+    see(format!("{one:?} {two:?}"));
+    see(shown(file.write_at(b"XY", 2)));
+    see(shown(file.read_exact_at(&mut one, 1).map(|()| one)));
+    let mut twin = file.try_clone()?;
+    see(shown(twin.seek(SeekFrom::End(-1))));
+    see(shown(file.stream_position()));
+    see(shown(file.set_len(3).and_then(|()| file.metadata().map(|m| m.len()))));
+    see(shown(file.sync_all().and_then(|()| file.sync_data())));
+    file.set_permissions(fs::Permissions::from_mode(0o640))?;
+    see(shown(known("a/w")));
+    see(shown(file.try_lock().map_err(io::Error::from)));
+    let other = File::open(at("a/w"))?;
+    see(format!("{:?}", other.try_lock_shared().is_err()));
+    see(shown(file.unlock()));
+    see(shown((&other).write(b"x")));
+    let direct = OpenOptions::new().append(true).custom_flags(libc::O_DSYNC).open(at("a/w"))?;
+    see(shown((&direct).write(b"!").and_then(|_| fs::read(at("a/w")))));
+    let mut names: Vec<_> = fs::read_dir(at("a"))?
+        .map(|e| e.map(|e| (e.file_name(), e.file_type().unwrap().is_dir())).unwrap())
+        .collect();
+    names.sort();
+    see(format!("{names:?}"));
+    see(shown(fs::remove_dir(at("a"))));
+    see(shown(fs::remove_file(at("a/b"))));
+    see(shown(fs::remove_file(at("a/h"))));
+    let mut gone = File::open(at("a/f"))?;
+    fs::remove_file(at("a/f"))?;
+    let mut text = String::new();
+    see(shown(gone.read_to_string(&mut text)));
+    see(shown(fs::remove_dir_all(at("a"))));
+    see(shown(fs::read_dir(dir).map(Iterator::count)));
+    Ok(seen)
+}
+
+#[test]
+fn std_does_in_a_run_what_it_does_on_a_real_disk() {
+    super::link_in();
+    let name = format!("detsim-interpose-{}", std::process::id());
+    let real = std::env::temp_dir().join(name);
+    fs::create_dir(&real).unwrap();
+    let expected = program(&real);
+    fs::remove_dir_all(&real).unwrap();
+
+    let sim = Sim::new(7);
+    let inside = sim.block_on(async {
+        let dir = Path::new("/data");
+        fs::create_dir(dir).unwrap();
+        program(dir)
+    });
+    assert!(!Path::new("/data").exists());
+    let (inside, expected) = (inside.unwrap().unwrap(), expected.unwrap());
+    for (inside, expected) in inside.iter().zip(&expected) {
+        assert_eq!(inside, expected);
+    }
+    assert_eq!(inside.len(), expected.len());
+}
+
+#[test]
+fn inputs_are_read_and_what_is_written_stays_in_the_run() {
+    super::link_in();
+    let sim = Sim::new(7);
+    sim.block_on(async {
+        // The manifest of this package is in the directory that its tests run in.
+        assert!(fs::read_to_string("Cargo.toml").unwrap().contains("[package]"));
+        fs::write("Cargo.toml", "mine").unwrap();
+        assert_eq!(fs::read_to_string("Cargo.toml").unwrap(), "mine");
+        fs::write("src/new.txt", "below a real directory").unwrap();
+        let here = std::env::current_dir().unwrap();
+        assert!(here.join("src/new.txt").exists());
+        assert!(fs::read("/proc/self/stat").is_ok());
+        assert_eq!(fs::read("/no/such").unwrap_err().kind(), io::ErrorKind::NotFound);
+    })
+    .unwrap();
+    assert!(fs::read_to_string("Cargo.toml").unwrap().contains("[package]"));
+    assert!(!Path::new("src/new.txt").exists());
+}
+
+#[test]
+fn a_loss_of_power_reaches_code_that_knows_nothing_of_it() {
+    super::link_in();
+    let sim = Sim::new(3);
+    let node = sim.node("db");
+    node.enter(|| {
+        fs::write("/kept", "kept").unwrap();
+        File::open("/kept").unwrap().sync_all().unwrap();
+        File::open("/").unwrap().sync_all().unwrap();
+    });
+    let left_open = node.enter(|| File::open("/kept").unwrap());
+    node.crash();
+    drop(left_open);
+    node.restart();
+    assert_eq!(node.enter(|| fs::read_to_string("/kept")).unwrap(), "kept");
+    let disks = Disks::of(&sim);
+    assert_eq!(disks.volume(node.id(), |volume| volume.pending()), 0);
+}
