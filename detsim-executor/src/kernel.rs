@@ -32,6 +32,9 @@ use std::time::Duration;
 /// No task: the simulation's own callbacks, or nothing runs.
 pub(crate) const NO_TASK: u32 = u32::MAX;
 
+/// Where a task is stopped first has not been drawn yet.
+const UNDRAWN: u32 = 0;
+
 /// What one poll costs of virtual time.
 const POLL_NS: u64 = 50;
 /// What one reading of the clock costs, so that a loop that waits for a moment ends.
@@ -357,6 +360,9 @@ impl Kernel {
         if self.probing {
             return false;
         }
+        if !self.is_stop_due() {
+            return false;
+        }
         let after = self.policy.preempt_after();
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
         let anchor = Anchor { actor: slot.sig, ordinal: slot.ops };
@@ -381,15 +387,24 @@ impl Kernel {
         true
     }
 
-    /// Before which operation a fresh task is stopped first.
+    /// The first operation of a task draws where it is stopped first: most tasks of a run that
+    /// spawns many come to none.
+    fn is_stop_due(&mut self) -> bool {
+        if self.choices.is_replay() {
+            return true;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if slot.stop_at == UNDRAWN {
+            slot.stop_at = self.policy.preempt_after().unwrap_or(u32::MAX);
+        }
+        slot.ops >= slot.stop_at
+    }
+
+    /// A fresh task asks at its first operation where it is to be stopped, or never.
     pub(crate) fn arm_stop(&mut self, slot: u32, preemptible: bool) {
-        let stop_at = match preemptible && self.preempt == Preempt::Ops {
-            false => u32::MAX,
-            true if self.choices.is_replay() => 0,
-            true => self.policy.preempt_after().unwrap_or(u32::MAX),
-        };
+        let stops = preemptible && self.preempt == Preempt::Ops;
         if let Some(slot) = self.tasks.get_mut(slot) {
-            slot.stop_at = stop_at;
+            slot.stop_at = if stops { UNDRAWN } else { u32::MAX };
         }
     }
 

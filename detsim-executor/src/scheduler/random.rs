@@ -7,14 +7,23 @@ use crate::rng::{Stream, scale};
 ///
 /// How often a task is stopped before an operation differs from run to run: the mean number of
 /// operations between two stops is drawn once, log-uniformly from 1 to 64, so that a sweep has
-/// runs that interleave at every operation and runs in which a task gets far ahead.
+/// runs that interleave at every operation and runs in which a task gets far ahead. A bug needs few
+/// stops, and a long run has many places for them: after every 64 the mean doubles, up to 64, so
+/// that a run of millions of operations is not spent on switching.
 #[derive(Debug)]
 pub struct Random {
     ready: Vec<Entry>,
     arrivals: u32,
     stream: Stream,
     mean: u64,
+    /// Draws until the mean doubles.
+    dense: u32,
 }
+
+/// How many stops are drawn at one density.
+const STOPS_AT_ONE_DENSITY: u32 = 64;
+/// The sparsest density.
+const MEAN_MAX_LOG2: u64 = 6;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -26,7 +35,7 @@ struct Entry {
 impl Random {
     /// A walk over the words of `stream`.
     pub fn new(stream: Stream) -> Self {
-        let mut walk = Self { ready: Vec::new(), arrivals: 0, stream, mean: 1 };
+        let mut walk = Self { ready: Vec::new(), arrivals: 0, stream, mean: 1, dense: 0 };
         walk.draw_mean();
         walk
     }
@@ -58,7 +67,8 @@ impl Random {
     }
 
     fn draw_mean(&mut self) {
-        self.mean = 1 << self.stream.below(7);
+        self.mean = 1 << self.stream.below(MEAN_MAX_LOG2 + 1);
+        self.dense = STOPS_AT_ONE_DENSITY;
     }
 }
 
@@ -79,6 +89,10 @@ impl Scheduler for Random {
 
     #[inline]
     fn preempt_after(&mut self) -> Option<u32> {
+        if self.dense == 0 && self.mean < 1 << MEAN_MAX_LOG2 {
+            (self.mean, self.dense) = (2 * self.mean, STOPS_AT_ONE_DENSITY);
+        }
+        self.dense = self.dense.saturating_sub(1);
         Some(1 + self.stream.below(2 * self.mean) as u32)
     }
 
