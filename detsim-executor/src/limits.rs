@@ -14,11 +14,11 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 100,000,000 steps, ten years, 2^24 - 1 tasks.
+    /// 100,000,000 steps, a hundred years, 2^24 - 1 tasks.
     fn default() -> Self {
         Self {
             steps: 100_000_000,
-            time: SimTime::from_secs(10 * 365 * 86_400),
+            time: SimTime::from_secs(100 * 365 * 86_400),
             tasks: (1 << 24) - 1,
         }
     }

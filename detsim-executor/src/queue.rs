@@ -95,6 +95,13 @@ impl Queue {
         self.timers.retarget(key, action)
     }
 
+    /// Moves an armed timer to another moment; `None` where it is no longer armed.
+    pub(crate) fn rearm(&mut self, key: TimerKey, at: SimTime) -> Option<TimerKey> {
+        let action = self.timers.cancel(key)?;
+        self.update();
+        Some(self.arm(at, action))
+    }
+
     /// Takes the earliest timer.
     pub(crate) fn pop_timer(&mut self) -> Option<Action> {
         let action = self.timers.pop();

@@ -19,6 +19,8 @@ use std::task::{Context, Poll, Waker};
 pub struct Sleep {
     deadline: SimTime,
     armed: Option<Armed>,
+    /// It was polled, or moved: its end counts from then on.
+    begun: bool,
 }
 
 #[derive(Debug)]
@@ -31,7 +33,7 @@ struct Armed {
 
 /// Waits until `deadline`.
 pub fn sleep_until(deadline: SimTime) -> Sleep {
-    Sleep { deadline, armed: None }
+    Sleep { deadline, armed: None, begun: false }
 }
 
 impl Sleep {
@@ -40,15 +42,22 @@ impl Sleep {
         self.deadline
     }
 
-    /// Whether that moment has come.
+    /// Whether that moment has come, since it was polled or moved for the first time.
     pub fn is_elapsed(&self) -> bool {
-        context::with(|kernel| kernel.now() >= self.deadline).unwrap_or(false)
+        self.begun && context::with(|kernel| kernel.now() >= self.deadline).unwrap_or(false)
     }
 
-    /// Moves the end; the next poll arms it.
+    /// Moves the end. Whoever polled it last is woken at the new one, if not woken already.
     pub fn reset(&mut self, deadline: SimTime) {
-        self.disarm();
-        self.deadline = deadline;
+        (self.deadline, self.begun) = (deadline, true);
+        let Some(Armed { run, key, word }) = self.armed.take() else { return };
+        let rearm = |kernel: &mut Kernel| {
+            if kernel.id() != run {
+                return None;
+            }
+            kernel.queue.rearm(key, deadline)
+        };
+        self.armed = context::with(rearm).flatten().map(|key| Armed { run, key, word });
     }
 
     /// Whether its timer is armed.
@@ -101,6 +110,7 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.begun = true;
         let due = context::with(|kernel| kernel.now() >= self.deadline);
         if due.unwrap_or_else(|| context::outside()) {
             self.armed = None;

@@ -11,6 +11,8 @@ use super::world;
 use crate::context;
 use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context as kernel};
 use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
 
 thread_local! {
@@ -47,6 +49,16 @@ impl Drop for Leaves {
         drop(popped);
         assert!(is_last || std::thread::panicking(), "{OUT_OF_ORDER}");
     }
+}
+
+/// A future with this runtime as the current one.
+pub(super) async fn within<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|cx| {
+        let _entered = enter(shared);
+        future.as_mut().poll(cx)
+    })
+    .await
 }
 
 fn running() -> TaskTag {

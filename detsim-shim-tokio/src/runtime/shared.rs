@@ -163,8 +163,11 @@ impl Shared {
 
     /// Blocks this thread until `future` has ended: as an owner, who drives the tasks, or not.
     #[track_caller]
-    pub(super) fn block_on<F: Future>(&self, owner: bool, future: F) -> F::Output {
-        assert!(!scope::is_in_task(), "{NESTED}");
+    pub(super) fn block_on<F: Future>(self: &Arc<Self>, owner: bool, future: F) -> F::Output {
+        if scope::is_in_task() {
+            assert!(detsim_executor::may_block(), "{NESTED}");
+            return detsim_executor::block_on(scope::within(self, future));
+        }
         let sim = self.sim();
         let _session = Session::begin(self, &sim, owner);
         let site = Location::caller();

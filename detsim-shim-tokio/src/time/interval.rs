@@ -4,6 +4,7 @@
 
 use crate::context;
 use crate::runtime::scope;
+use crate::time::sleep::later;
 use crate::time::{Duration, Instant, Sleep};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -68,8 +69,8 @@ impl MissedTickBehavior {
     /// When to tick next, after a tick that was due at `due` and came at `now`.
     fn next(self, due: Instant, now: Instant, period: Duration) -> Instant {
         match self {
-            Self::Burst => due + period,
-            Self::Delay => now + period,
+            Self::Burst => later(due, period),
+            Self::Delay => later(now, period),
             Self::Skip => {
                 let over = (now - due).as_nanos() % period.as_nanos();
                 let over = u64::try_from(over);
@@ -106,9 +107,9 @@ impl Interval {
         ready!(self.delay.as_mut().poll(cx));
         let due = self.delay.deadline();
         let now = Instant::current().unwrap_or(due);
-        let next = match now > due + LATE {
+        let next = match now.saturating_duration_since(due) > LATE {
             true => self.missed.next(due, now, self.period),
-            false => due + self.period,
+            false => later(due, self.period),
         };
         self.delay.as_mut().reset(next);
         Poll::Ready(due)
@@ -133,7 +134,7 @@ impl Interval {
     #[track_caller]
     pub fn reset_after(&mut self, after: Duration) {
         let Some(now) = Instant::current() else { context::missing() };
-        self.reset_at(now + after);
+        self.reset_at(later(now, after));
     }
 
     /// The next tick comes at `deadline`.

@@ -42,7 +42,12 @@ pub fn sleep_until(deadline: Instant) -> Sleep {
 #[track_caller]
 pub(super) fn after(duration: Duration) -> Instant {
     let Some(now) = Instant::current() else { context::missing() };
-    now.checked_add(duration).unwrap_or_else(|| now + FAR_FUTURE)
+    later(now, duration)
+}
+
+/// The moment `duration` after another; far away where there is none.
+pub(super) fn later(moment: Instant, duration: Duration) -> Instant {
+    moment.checked_add(duration).unwrap_or_else(|| moment + FAR_FUTURE)
 }
 
 /// The tick at which a timer of this deadline fires.
@@ -75,12 +80,12 @@ impl Sleep {
         self.deadline
     }
 
-    /// Whether it has ended.
+    /// Whether it has ended, since it was polled or moved for the first time.
     pub fn is_elapsed(&self) -> bool {
         self.timer.is_elapsed()
     }
 
-    /// Moves the end. The task that polled it last is woken at the new one once it has polled again.
+    /// Moves the end. The task that polled it last is woken at the new one.
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;

@@ -4,6 +4,7 @@
 //! the same poll, so that a stop cannot be told from any other moment at which others ran.
 
 use crate::macros::support::is_stopped;
+use crate::task::coop::{Unlimited, has_budget_remaining};
 use crate::time::error::Elapsed;
 use crate::time::{Duration, Instant, Sleep, sleep, sleep_until};
 use std::future::{Future, IntoFuture};
@@ -85,12 +86,16 @@ impl<T: Future> Future for Timeout<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
+        let had_budget = has_budget_remaining();
         if let Poll::Ready(value) = this.value.poll(cx) {
             return Poll::Ready(Ok(value));
         }
         if is_stopped() {
             return Poll::Pending;
         }
+        // A future that uses up the budget must not keep the deadline from being seen.
+        let used_up = had_budget && !has_budget_remaining();
+        let _unlimited = used_up.then(Unlimited::begin);
         this.delay.poll(cx).map(|()| Err(Elapsed::new()))
     }
 }

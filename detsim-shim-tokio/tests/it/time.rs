@@ -205,3 +205,78 @@ fn the_futures_are_as_pinned_as_tokios() {
     <tokio::time::Timeout<std::future::Ready<()>> as NotUnpin<_>>::check();
     <tokio::sync::futures::Notified<'static> as NotUnpin<_>>::check();
 }
+
+#[test]
+fn a_sleep_that_is_moved_keeps_its_waker() {
+    let sim = Sim::new(1);
+    let woken = sim.block_on(async {
+        let mut sleep = Box::pin(sleep(Duration::from_secs(10)));
+        assert!(futures::poll!(sleep.as_mut()).is_pending());
+        let before = Instant::now();
+        sleep.as_mut().reset(before + Duration::from_secs(1));
+        // Nothing polls it again before it wakes.
+        let mut polls = 0;
+        std::future::poll_fn(|cx| {
+            polls += 1;
+            match polls {
+                1 => std::task::Poll::Pending,
+                _ => sleep.as_mut().poll(cx),
+            }
+        })
+        .await;
+        (polls, before.elapsed().as_secs())
+    });
+    assert_eq!(woken.unwrap(), (2, 1));
+}
+
+#[test]
+fn a_sleep_has_not_elapsed_before_it_was_polled() {
+    let sim = Sim::new(1);
+    sim.block_on(async {
+        let mut sleep = Box::pin(sleep_until(Instant::now() - Duration::from_secs(1)));
+        assert!(!sleep.is_elapsed());
+        sleep.as_mut().await;
+        assert!(sleep.is_elapsed());
+    })
+    .unwrap();
+}
+
+#[test]
+fn an_interval_of_forever_ticks_once() {
+    let sim = Sim::new(1);
+    let second = sim.block_on(async {
+        let mut ticks = interval(Duration::MAX);
+        ticks.tick().await;
+        ticks.reset();
+        ticks.reset_after(Duration::MAX);
+        timeout(Duration::from_secs(3600), ticks.tick()).await
+    });
+    assert!(second.unwrap().is_err());
+}
+
+#[test]
+fn a_moment_goes_to_std_and_back() {
+    let sim = Sim::new(1);
+    sim.block_on(async {
+        let now = Instant::now();
+        let std = now.into_std();
+        assert_eq!(Instant::from_std(std), now);
+        for by in [Duration::from_nanos(1), Duration::from_secs(3600)] {
+            assert_eq!(Instant::from(std + by), now + by);
+            assert_eq!(std::time::Instant::from(now - by), std - by);
+        }
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_future_that_uses_up_its_budget_is_timed_out() {
+    let sim = Sim::new(1);
+    let busy = async {
+        loop {
+            tokio::task::consume_budget().await;
+        }
+    };
+    let out = sim.block_on(async { timeout(Duration::from_millis(1), busy).await });
+    assert!(out.unwrap().is_err());
+}
