@@ -18,6 +18,7 @@ use crate::node::Nodes;
 use crate::queue::Queue;
 use crate::rng::{Stream, fold, hash_bytes};
 use crate::scheduler::{Pick, Policy, Ready, Strategy};
+use crate::signal::Handlers;
 use crate::sim::Shared;
 use crate::site::SiteCache;
 use crate::slot::Memory;
@@ -94,6 +95,7 @@ pub struct Kernel {
     pub(crate) graph: WaitGraph,
     pub(crate) nodes: Nodes,
     pub(crate) groups: Groups,
+    pub(crate) handlers: Handlers,
     pub(crate) names: Names,
     pub(crate) memory: Memory,
     pub(crate) recorder: Recorder,

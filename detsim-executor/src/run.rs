@@ -515,7 +515,7 @@ pub(crate) fn tear_down(sim: &Sim) {
         }
         let labels = context::with(|kernel| {
             kernel.end();
-            kernel.groups.reset()
+            (kernel.groups.reset(), std::mem::take(&mut kernel.handlers))
         });
         drop(catch_unwind(AssertUnwindSafe(|| drop(labels))));
     });

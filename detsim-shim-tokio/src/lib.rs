@@ -13,7 +13,7 @@
 //!
 //! This file is the one switch on the cfg. Everything starts as tokio's own, by glob; under the cfg
 //! our items shadow what they replace, in a tree that mirrors tokio's. What is not here yet (`net`,
-//! `fs`, `signal`, `process`) is tokio's own, and says that there is no reactor when it is
+//! `fs`) is tokio's own, and says that there is no reactor when it is
 //! used in a simulation.
 #![deny(unsafe_code)]
 
@@ -26,8 +26,12 @@ mod context;
 #[cfg(detsim)]
 #[doc(hidden)]
 pub mod macros;
+#[cfg(all(detsim, feature = "process"))]
+pub mod process;
 #[cfg(detsim)]
 pub mod runtime;
+#[cfg(detsim)]
+pub mod signal;
 #[cfg(detsim)]
 pub mod sync;
 #[cfg(detsim)]

@@ -8,11 +8,12 @@ pub mod error;
 mod instant;
 mod interval;
 mod sleep;
+mod std;
 mod timeout;
 
+pub use ::std::time::Duration;
 pub use clock::{advance, pause, resume};
 pub use instant::Instant;
 pub use interval::{Interval, MissedTickBehavior, interval, interval_at};
 pub use sleep::{Sleep, sleep, sleep_until};
-pub use std::time::Duration;
 pub use timeout::{Timeout, timeout, timeout_at};

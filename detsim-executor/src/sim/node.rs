@@ -150,6 +150,12 @@ impl Node {
         self.state() == NodeState::Up
     }
 
+    /// It is up, or paused.
+    #[track_caller]
+    pub(crate) fn is_there(&self) -> bool {
+        self.state() != NodeState::Down
+    }
+
     fn state(&self) -> NodeState {
         self.sim.with(|kernel| kernel.nodes.entry(self.id).state)
     }
@@ -169,6 +175,7 @@ impl Node {
             _ => device.on_kill(self.id),
         });
         self.sim.inside(|| run::drop_tasks(|slot| slot.node == self.id));
+        drop(self.sim.with(|kernel| kernel.forget_handlers(self.id)));
     }
 }
 

@@ -8,19 +8,10 @@ use crate::runtime::{scope, world};
 use detsim_executor::{Kernel, SimTime, context};
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub, SubAssign};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 /// How long the machine has been up when a simulation begins.
-const EPOCH: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
-
-/// One moment on both clocks.
-static ANCHOR: OnceLock<(std::time::Instant, Duration)> = OnceLock::new();
-
-fn anchor() -> (std::time::Instant, Duration) {
-    let ours = Instant::current().map_or(EPOCH, |now| now.0);
-    (std::time::Instant::now(), ours)
-}
+pub(super) const EPOCH: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
 /// A moment of virtual time.
 ///
@@ -36,7 +27,7 @@ fn anchor() -> (std::time::Instant, Duration) {
 /// assert_eq!(waited.unwrap().as_secs(), 3600);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Instant(Duration);
+pub struct Instant(pub(super) Duration);
 
 impl Instant {
     /// This moment. Reading the clock takes a few nanoseconds, so that a loop that waits for a
@@ -61,26 +52,6 @@ impl Instant {
     /// The moment of the simulation; its beginning, where this one is before that.
     pub(super) fn to_sim(self) -> SimTime {
         SimTime::from(self.0.saturating_sub(EPOCH))
-    }
-
-    /// The moment that std's clock shows as `std`. The two go together where the simulation stands
-    /// behind std's clock too; elsewhere they are taken to have been equal when this was first asked.
-    pub fn from_std(std: std::time::Instant) -> Self {
-        let (of_std, ours) = *ANCHOR.get_or_init(anchor);
-        Self(match std.checked_duration_since(of_std) {
-            Some(later) => ours.saturating_add(later),
-            None => ours.saturating_sub(of_std - std),
-        })
-    }
-
-    /// What std's clock shows at this moment; see [`Self::from_std`].
-    pub fn into_std(self) -> std::time::Instant {
-        let (of_std, ours) = *ANCHOR.get_or_init(anchor);
-        let moved = match self.0.checked_sub(ours) {
-            Some(later) => of_std.checked_add(later),
-            None => of_std.checked_sub(ours - self.0),
-        };
-        moved.expect("detsim: std's clock has no such moment; it is further away than it can tell")
     }
 
     /// The time since an earlier moment, zero if it is a later one.
@@ -111,18 +82,6 @@ impl Instant {
     /// The moment `duration` earlier, `None` where there is none.
     pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
         self.0.checked_sub(duration).map(Self)
-    }
-}
-
-impl From<std::time::Instant> for Instant {
-    fn from(std: std::time::Instant) -> Self {
-        Self::from_std(std)
-    }
-}
-
-impl From<Instant> for std::time::Instant {
-    fn from(instant: Instant) -> Self {
-        instant.into_std()
     }
 }
 

@@ -15,6 +15,7 @@ mod notify;
 mod oneshot;
 mod runtime;
 mod semaphore;
+mod signal;
 mod task;
 mod time;
 
