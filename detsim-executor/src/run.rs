@@ -141,11 +141,9 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             false => poll(&mut body, word),
             true => cancel(&mut body, word, Lost::Aborted),
         };
-        kernel = kernel::enter_again(lane);
+        kernel = kernel::enter_lane(lane);
         if kernel.threads.is_unusual() {
-            drop(kernel);
-            body = baton::after_poll(slot, body, ended)?;
-            kernel = kernel::enter_again(lane);
+            (kernel, body) = after_unusual_poll(kernel, slot, body, ended)?;
         }
         if !ended {
             kernel.end_turn(slot, word, body);
@@ -161,6 +159,20 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             return Some(kernel);
         }
     }
+}
+
+/// See [`baton::after_poll`].
+#[cold]
+#[inline(never)]
+fn after_unusual_poll(
+    kernel: Guard,
+    slot: u32,
+    body: BodyPtr,
+    ended: bool,
+) -> Option<(Guard, BodyPtr)> {
+    drop(kernel);
+    let body = baton::after_poll(slot, body, ended)?;
+    Some((enter(), body))
 }
 
 /// Does what has to be done before the next poll: takes in wakes from other threads, lets happen
@@ -201,7 +213,7 @@ fn wait_outside(lane: &'static Lane) -> bool {
 }
 
 /// Polls a task. True: it has ended.
-#[inline]
+#[inline(always)]
 fn poll(body: &mut BodyPtr, word: u64) -> bool {
     let waker = ManuallyDrop::new(waker(word));
     let mut cx = Context::from_waker(&waker);

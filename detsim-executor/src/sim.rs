@@ -433,7 +433,9 @@ impl Sim {
     #[inline]
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(&mut Kernel) -> R) -> R {
-        self.inside(|| context::with(f).expect("invariant: inside a simulation there is one"))
+        let lease = self.shared.lease.borrow();
+        let Some(lease) = lease.as_ref() else { ended() };
+        f(&mut lease.kernel())
     }
 
     /// Runs `f` as something of the world, outside of any task: what it spawns and makes is the world's.

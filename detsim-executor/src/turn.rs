@@ -41,7 +41,7 @@ impl Kernel {
         Some(turn)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_turn(&mut self, index: u32) -> Turn {
         self.count_step();
         let slot = self.tasks.get_mut(index).expect("invariant: a ready task has a slot");
@@ -71,31 +71,25 @@ impl Kernel {
     }
 
     /// The task waits, or has yielded: its body goes back where its next turn finds it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_turn(&mut self, index: u32, word: u64, body: BodyPtr) {
         self.now_ns += self.poll_ns;
+        let is_usual = self.plain && self.current_node() == NodeId::NONE;
         let slot = self.tasks.get_mut(index).expect("invariant: a polled task has a slot");
         slot.body = Some(body);
         if here::end_poll() {
             slot.op = OpKind::Yield;
-            self.ready_again(index);
+            if is_usual && slot.group == 0 && !slot.queued {
+                // What `wake_slot` does, without a call.
+                slot.queued = true;
+                self.policy.push(index);
+            } else {
+                self.wake_slot(index);
+            }
         }
         if self.is_down(self.current_node()) {
             // The task stopped its own node: it goes as the others of the node did.
             self.abort(word);
-        }
-    }
-
-    /// The current task can go on. The usual case of [`Kernel::wake_slot`], without a call.
-    #[inline]
-    fn ready_again(&mut self, index: u32) {
-        let is_usual = self.plain && self.current_node() == NodeId::NONE;
-        match self.tasks.get_mut(index) {
-            Some(slot) if is_usual && slot.group == 0 && !slot.queued => {
-                slot.queued = true;
-                self.policy.push(index);
-            }
-            _ => self.wake_slot(index),
         }
     }
 

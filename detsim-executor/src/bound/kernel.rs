@@ -24,18 +24,12 @@ pub(crate) struct Guard {
 /// Inside a section, or while another guard lives.
 #[inline]
 pub(crate) fn enter() -> Option<Guard> {
-    here::place().lane.map(occupy)
+    here::place().lane.map(enter_lane)
 }
 
-/// The same for the run loop, between two polls of the simulation that it drives.
+/// The kernel of a lane that is this thread's: it drives the simulation, or has its lease.
 #[inline]
-pub(crate) fn enter_again(lane: &'static Lane) -> Guard {
-    debug_assert!(here::place().lane.is_some_and(|here| std::ptr::eq(here, lane)));
-    occupy(lane)
-}
-
-#[inline]
-fn occupy(lane: &'static Lane) -> Guard {
+pub(crate) fn enter_lane(lane: &'static Lane) -> Guard {
     if lane.bias.is_busy() {
         entered_twice()
     }

@@ -10,6 +10,7 @@
 use std::cell::Cell;
 use std::marker::PhantomData;
 
+use crate::bound::kernel::{self, Guard};
 use crate::here::{self, Place};
 use crate::lane::Lane;
 
@@ -37,6 +38,13 @@ impl Lease {
     /// The owner id of what is created in this simulation.
     pub(crate) fn id(&self) -> u64 {
         self.id
+    }
+
+    /// The kernel, for a few instructions in which no user code runs, whether or not this thread
+    /// drives the simulation: nobody else does, since the lease is on this thread.
+    #[inline]
+    pub(crate) fn kernel(&self) -> Guard {
+        kernel::enter_lane(self.lane)
     }
 
     /// Runs `body` with this thread as the one that drives the simulation. Calls may be nested, each
