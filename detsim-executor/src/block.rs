@@ -50,6 +50,8 @@ pub enum ResourceKind {
     BlockingPool,
     /// A word of memory: a lock, a condition variable or a parked thread of others.
     Word,
+    /// A cell that is set once and waited for.
+    SetOnce,
 }
 
 impl ResourceKind {
@@ -70,6 +72,7 @@ impl ResourceKind {
             Self::Disk => "disk",
             Self::BlockingPool => "blocking pool",
             Self::Word => "lock, condition or parked thread of std's kind",
+            Self::SetOnce => "SetOnce",
         }
     }
 }
@@ -180,6 +183,14 @@ pub enum Role {
     LastSent,
     /// Is the one to finish.
     Runs,
+    /// Was the last to do anything with it.
+    LastUsed,
+    /// Had its other end when that was last seen.
+    OtherEnd,
+    /// Holds it together with others that read: exact.
+    Reads,
+    /// Holds it alone, to write: exact.
+    Writes,
 }
 
 /// Somebody who has to do with a resource.

@@ -157,7 +157,8 @@ fn cycles(tasks: &[BlockedTask]) -> Vec<Vec<u32>> {
         .iter()
         .map(|task| {
             let parties = task.waits.iter().flat_map(|wait| &wait.parties);
-            let alive = parties.filter(|party| !party.finished);
+            // Who used something last need not be who would use it next.
+            let alive = parties.filter(|party| !party.finished && party.role != Role::LastUsed);
             (task.number, alive.filter_map(|party| party.number).collect())
         })
         .collect();
@@ -317,10 +318,12 @@ impl fmt::Display for WaitsFor {
 fn nobody(resource: &str) -> &'static str {
     match resource {
         "Semaphore" => "nobody holds a permit of it",
-        "Mutex" | "RwLock" => "nobody holds it",
-        "mpsc channel" => "nobody has used its other end yet",
+        "Mutex" | "OnceCell" | "RwLock" => "nobody holds it",
+        "broadcast channel" | "mpsc channel" | "watch channel" => {
+            "nobody has used its other end yet"
+        }
         "Notify" => "nobody is known to be about to notify it",
-        _ => "nobody has it",
+        _ => "nobody has used it",
     }
 }
 
@@ -331,12 +334,16 @@ impl fmt::Display for PartyShown {
             Role::LastReceived => "last received from by",
             Role::LastSent => "last sent to by",
             Role::Runs => "still running:",
+            Role::LastUsed => "last used by",
+            Role::OtherEnd => "its other end was last seen with",
+            Role::Reads => "locked for reading by",
+            Role::Writes => "locked for writing by",
         };
         write!(f, "      {verb} {}", self.task)?;
         if self.finished {
             write!(f, " (which has ended)")?;
         }
-        if self.count > 1 {
+        if self.count > 1 && self.role == Role::Holds {
             write!(f, ", {} permits", self.count)?;
         }
         match self.role {

@@ -68,4 +68,4 @@ pub use sleep::{Sleep, YieldNow, sleep_until, yield_now, yield_with};
 pub use time::SimTime;
 pub use timer::Deadline;
 pub use trace::{RunHash, Trace};
-pub use waker::storable;
+pub use waker::{nobody, storable};

@@ -82,6 +82,14 @@ pub fn storable(cx: &Context<'_>, foreign: &mut Option<Waker>) -> Option<Waker> 
     }
 }
 
+/// A waker of ours that wakes nobody: for a wait that is queued before it is polled.
+pub fn nobody() -> Waker {
+    waker(NOBODY)
+}
+
+/// The word that names no task.
+pub(crate) const NOBODY: u64 = 0;
+
 /// Wakes a task by its word, from wherever.
 #[inline]
 pub(crate) fn wake_word(word: u64) {
@@ -111,6 +119,12 @@ mod tests {
         assert_eq!(ours(&waker(word).clone()), Some(word));
         assert_eq!(ours(&probing_waker(word)), Some(word));
         assert_eq!(ours(Waker::noop()), None);
+    }
+
+    #[test]
+    fn nobody_is_ours_and_wakes_nobody() {
+        assert_eq!(ours(&nobody()), Some(NOBODY));
+        nobody().wake();
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Locks, channels and notifications.
 //!
-//! Mirrors `tokio::sync`. Owns: the primitives whose waits the wait graph knows. Does not own:
-//! `broadcast`, `watch`, `RwLock`, `Barrier` and the once cells, which are tokio's own still: they
-//! work, since they need no runtime, but a report knows nothing of their holders.
+//! Mirrors `tokio::sync`. Owns: the primitives, whose waits the wait graph knows. Does not own: their
+//! errors, which are tokio's own.
 //!
 //! Each primitive is a state in a biased cell of the kernel (`Bound`), with an `Object` for its
 //! identity and a queue of those who wait. A future of one asks to be stopped before its
@@ -10,17 +9,26 @@
 //! granted what it waits for. Invariant: no value and no foreign waker of a user is dropped, cloned or
 //! woken inside a section.
 
+mod barrier;
 mod batch_semaphore;
+pub mod broadcast;
 mod errors;
+mod guards;
 mod holders;
+mod last;
 pub mod mpsc;
 mod mutex;
 mod notify;
+mod once_cell;
 pub mod oneshot;
 mod queue;
 mod ring;
+mod rwlock;
 mod semaphore;
+mod set_once;
+mod until;
 mod value;
+pub mod watch;
 
 pub use tokio::sync::*;
 
@@ -29,6 +37,13 @@ pub mod futures {
     pub use super::notify::{Notified, OwnedNotified};
 }
 
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard, OwnedMappedMutexGuard, OwnedMutexGuard};
 pub use notify::Notify;
+pub use once_cell::OnceCell;
+pub use rwlock::{
+    OwnedRwLockMappedWriteGuard, OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock,
+    RwLockMappedWriteGuard, RwLockReadGuard, RwLockWriteGuard,
+};
 pub use semaphore::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+pub use set_once::{SetOnce, SetOnceError};

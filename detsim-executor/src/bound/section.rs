@@ -58,9 +58,11 @@ impl<'a, T> In<'a, T> {
     #[inline]
     pub fn wake(&mut self, waker: Waker) {
         if let (Some(lane), Some(packed)) = (self.lane, waker::ours(&waker))
-            && packed >> LANE_SHIFT == lane.index()
+            && (packed >> LANE_SHIFT == lane.index() || packed == waker::NOBODY)
         {
-            if let (_, Some(kernel)) = self.both() {
+            if let (_, Some(kernel)) = self.both()
+                && packed != waker::NOBODY
+            {
                 kernel.wake(packed);
             }
             // Ours has nothing to drop; the compiler cannot see that through the table.

@@ -10,11 +10,12 @@
 use crate::sync::errors;
 use crate::sync::holders::{Holders, Key};
 use crate::sync::queue::{Queue, Ticket};
+use crate::task::coop;
 use detsim_executor::{
     Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, storable,
 };
 use std::mem::ManuallyDrop;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll, Waker};
 use tokio::sync::{AcquireError, TryAcquireError};
 
@@ -26,6 +27,10 @@ pub(crate) const PERMITS_MAX: usize = tokio::sync::Semaphore::MAX_PERMITS;
 pub(crate) struct Semaphore {
     state: Bound<State>,
 }
+
+// No panic leaves the state half changed.
+impl UnwindSafe for Semaphore {}
+impl RefUnwindSafe for Semaphore {}
 
 #[derive(Debug)]
 struct State {
@@ -41,6 +46,7 @@ struct State {
 struct Wanted {
     task: TaskTag,
     site: &'static Location<'static>,
+    role: Role,
     count: u32,
     missing: u32,
     /// Set when nothing is missing any more.
@@ -68,12 +74,49 @@ impl State {
         &mut self,
         kernel: Option<&mut Kernel>,
         count: u32,
+        role: Role,
         site: &'static Location<'static>,
     ) -> Option<Key> {
         self.free = self.free.checked_sub(count as usize)?;
         let (operation, _) = self.operations();
         let task = operate(kernel, &mut self.object, operation);
-        Some(self.holders.add(Party { task, role: Role::Holds, site, count }))
+        Some(self.holders.add(Party { task, role, site, count }))
+    }
+}
+
+/// Why a poll ends before its operation begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Halt {
+    /// The task is stopped.
+    Stopped,
+    /// The task has no budget left.
+    Exhausted,
+}
+
+impl Halt {
+    /// Whether the current task is to be halted before an operation on `object`, asked for by a
+    /// future that waits with `waker`. As [`Kernel::stops_before`].
+    #[inline]
+    pub(super) fn before(
+        kernel: &mut Kernel,
+        object: &mut Object,
+        operation: OpKind,
+        asked: &mut bool,
+        waker: &Waker,
+    ) -> Option<Self> {
+        if kernel.stops_before(object, operation, asked, waker) {
+            return Some(Self::Stopped);
+        }
+        (!kernel.has_budget()).then_some(Self::Exhausted)
+    }
+
+    /// What the poll gives. Not in a section.
+    #[cold]
+    pub(super) fn pending<T>(self, cx: &Context<'_>) -> Poll<T> {
+        match self {
+            Self::Stopped => Poll::Pending,
+            Self::Exhausted => coop::exhausted(cx),
+        }
     }
 }
 
@@ -103,16 +146,38 @@ impl Semaphore {
         Self { state: Bound::unbound(State::new(kind, permits, Location::caller())) }
     }
 
+    /// One that was closed before anybody came.
+    #[track_caller]
+    pub(crate) fn closed(kind: ResourceKind) -> Self {
+        let mut semaphore = Self::new(kind, 0);
+        semaphore.state.get_mut().closed = true;
+        semaphore
+    }
+
+    /// As [`Self::closed`], for a static.
+    #[track_caller]
+    pub(crate) const fn const_closed(kind: ResourceKind) -> Self {
+        let mut state = State::new(kind, 0, Location::caller());
+        state.closed = true;
+        Self { state: Bound::unbound(state) }
+    }
+
     /// Waits for `count` permits.
     #[inline]
-    pub(crate) fn acquire(&self, count: u32, site: &'static Location<'static>) -> Acquire<'_> {
-        Acquire { semaphore: self, count, asked: false, ticket: None, site }
+    pub(crate) fn acquire(
+        &self,
+        count: u32,
+        role: Role,
+        site: &'static Location<'static>,
+    ) -> Acquire<'_> {
+        Acquire { semaphore: self, count, role, asked: false, ticket: None, site }
     }
 
     /// Takes `count` permits, if that many are free.
     pub(crate) fn try_acquire(
         &self,
         count: u32,
+        role: Role,
         site: &'static Location<'static>,
     ) -> Result<Permit<'_>, TryAcquireError> {
         let mut section = self.state.enter();
@@ -120,7 +185,7 @@ impl Semaphore {
         if state.closed {
             return Err(TryAcquireError::Closed);
         }
-        match state.take(kernel.as_deref_mut(), count, site) {
+        match state.take(kernel.as_deref_mut(), count, role, site) {
             Some(key) => Ok(Permit { semaphore: self, key, count }),
             None => {
                 operate(kernel, &mut state.object, OpKind::Read);
@@ -196,6 +261,18 @@ impl Semaphore {
         hand_out(section, count as usize);
     }
 
+    /// A holder gives back `count` of its permits, and reads from now on what it wrote before.
+    pub(super) fn downgrade(&self, key: &Key, count: u32) {
+        let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        let (_, operation) = state.operations();
+        operate(kernel, &mut state.object, operation);
+        if let Some(party) = state.holders.party_mut(key) {
+            (party.role, party.count) = (Role::Reads, party.count - count);
+        }
+        hand_out(section, count as usize);
+    }
+
     /// The permits of this holder are gone for good.
     pub(super) fn abandon(&self, key: Key) {
         let mut section = self.state.enter();
@@ -242,8 +319,8 @@ fn hand_out(mut section: In<'_, State>, count: usize) {
         if wanted.missing > 0 {
             break;
         }
-        let Wanted { task, site, count, .. } = *wanted;
-        wanted.key = state.holders.add(Party { task, role: Role::Holds, site, count });
+        let Wanted { task, site, role, count, .. } = *wanted;
+        wanted.key = state.holders.add(Party { task, role, site, count });
         if let Some(waker) = state.queue.grant_first(kernel) {
             section.wake(waker);
         }
@@ -264,6 +341,12 @@ pub(crate) struct Permit<'a> {
 }
 
 impl Permit<'_> {
+    /// Gives all permits back but one, which is for reading.
+    pub(crate) fn downgrade(&mut self) {
+        let given = std::mem::replace(&mut self.count, 1) - 1;
+        self.semaphore.downgrade(&self.key, given);
+    }
+
     /// The permits without the way back.
     #[inline]
     pub(crate) fn into_key(self) -> Key {
@@ -285,6 +368,7 @@ impl Drop for Permit<'_> {
 pub(crate) struct Acquire<'a> {
     semaphore: &'a Semaphore,
     count: u32,
+    role: Role,
     asked: bool,
     ticket: Option<Ticket>,
     site: &'static Location<'static>,
@@ -318,7 +402,10 @@ impl<'a> Acquire<'a> {
         let left = state.queue.leave(ticket);
         let (waker, wanted) = left.end(kernel.as_deref_mut(), &mut state.object);
         let (operation, _) = state.operations();
-        operate(kernel, &mut state.object, operation);
+        if let Some(kernel) = kernel {
+            kernel.operate(&mut state.object, operation);
+            kernel.spend_budget();
+        }
         section.dispose(Some(waker));
         Some(Poll::Ready(Ok(wanted.key)))
     }
@@ -336,7 +423,7 @@ impl<'a> Acquire<'a> {
             operate(kernel, &mut state.object, OpKind::Read);
             return Some(Poll::Ready(Err(Closed)));
         }
-        if let Some(key) = state.take(kernel.as_deref_mut(), self.count, self.site) {
+        if let Some(key) = state.take(kernel.as_deref_mut(), self.count, self.role, self.site) {
             return Some(Poll::Ready(Ok(key)));
         }
         let waker = storable(cx, foreign)?;
@@ -346,7 +433,8 @@ impl<'a> Acquire<'a> {
         let waiter = Block::wait(kernel, &mut state.object, operation, site, parties, waker);
         // What is free is not enough: it is the beginning of what this one waits for.
         let missing = self.count - std::mem::take(&mut state.free) as u32;
-        let wanted = Wanted { task, site, count: self.count, missing, key: Key::NOBODY };
+        let Self { count, role, .. } = *self;
+        let wanted = Wanted { task, site, role, count, missing, key: Key::NOBODY };
         self.ticket = Some(state.queue.push(waiter, wanted));
         Some(Poll::Pending)
     }
@@ -369,14 +457,18 @@ impl<'a> Acquire<'a> {
         let mut section = semaphore.state.enter();
         let (state, kernel) = section.both();
         // The short way: a run's own task, and the permits are free.
-        if let (Some(kernel), None) = (kernel, &self.ticket) {
+        if let Some(kernel) = kernel {
             let (operation, _) = state.operations();
-            if kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker()) {
-                return Poll::Pending;
+            let (object, asked) = (&mut state.object, &mut self.asked);
+            if let Some(halt) = Halt::before(kernel, object, operation, asked, cx.waker()) {
+                drop(section);
+                return halt.pending(cx);
             }
             if !state.closed
-                && let Some(key) = state.take(Some(kernel), self.count, self.site)
+                && self.ticket.is_none()
+                && let Some(key) = state.take(Some(&mut *kernel), self.count, self.role, self.site)
             {
+                kernel.spend_budget();
                 return Poll::Ready(Ok(key));
             }
         }

@@ -6,7 +6,7 @@
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use tokio::sync::oneshot::error::RecvError;
-use tokio::sync::{AcquireError, Mutex, Semaphore, TryLockError, oneshot};
+use tokio::sync::{AcquireError, Mutex, Semaphore, TryLockError, oneshot, watch};
 
 /// The semaphore is closed.
 #[cold]
@@ -35,6 +35,17 @@ pub(super) fn oneshot() -> RecvError {
     error
 }
 
+/// All senders of a watched value are gone.
+#[cold]
+pub(super) fn watch() -> watch::error::RecvError {
+    let (sender, mut receiver) = watch::channel(());
+    drop(sender);
+    let Err(error) = at_once(receiver.changed()) else {
+        unreachable!("a channel without a sender")
+    };
+    error
+}
+
 /// The output of a future that is ready.
 fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -50,5 +61,6 @@ mod tests {
         assert_eq!(super::acquire().to_string(), "semaphore closed");
         assert_eq!(super::try_lock().to_string(), "operation would block");
         assert_eq!(super::oneshot().to_string(), "channel closed");
+        assert_eq!(super::watch().to_string(), "channel closed");
     }
 }

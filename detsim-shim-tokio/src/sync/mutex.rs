@@ -6,12 +6,12 @@
 use crate::blocking::block_on;
 use crate::sync::batch_semaphore::Permit;
 use crate::sync::errors;
+use crate::sync::guards::guards;
 use crate::sync::value::{self, Guarded, Held, Holding, OwnedPermit};
-use detsim_executor::ResourceKind;
+use detsim_executor::{ResourceKind, Role};
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomPinned;
-use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use tokio::sync::TryLockError;
 /// assert_eq!(count.unwrap(), 2);
 /// ```
 pub struct Mutex<T: ?Sized> {
-    pub(super) guarded: Guarded<T>,
+    guarded: Guarded<T>,
 }
 
 /// The value of a locked [`Mutex`]; dropping it unlocks.
@@ -45,7 +45,7 @@ pub struct MutexGuard<'a, T: ?Sized> {
 /// As [`MutexGuard`], of a mutex in an [`Arc`], which it keeps alive.
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct OwnedMutexGuard<T: ?Sized> {
-    held: Held<OwnedPermit<T>, T>,
+    held: Held<OwnedPermit<Mutex<T>>, T>,
 }
 
 /// A part of the value of a locked [`Mutex`]; dropping it unlocks.
@@ -57,20 +57,28 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 /// As [`MappedMutexGuard`], of a mutex in an [`Arc`], which it keeps alive.
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
-    held: Held<OwnedPermit<T>, U>,
+    held: Held<OwnedPermit<Mutex<T>>, U>,
+}
+
+impl<T: ?Sized> value::Lock for Mutex<T> {
+    type Value = T;
+
+    fn guarded(&self) -> &Guarded<T> {
+        &self.guarded
+    }
 }
 
 impl<T> Mutex<T> {
     /// An unlocked mutex.
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self { guarded: Guarded::new(ResourceKind::Mutex, value) }
+        Self { guarded: Guarded::new(ResourceKind::Mutex, 1, value) }
     }
 
     /// An unlocked mutex, for a static.
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
-        Self { guarded: Guarded::const_new(ResourceKind::Mutex, value) }
+        Self { guarded: Guarded::const_new(ResourceKind::Mutex, 1, value) }
     }
 
     /// The value.
@@ -83,14 +91,14 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits for the lock. Cancel safe: a wait that is given up loses its place in the queue.
     #[track_caller]
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
-        let holding = self.guarded.hold(Location::caller());
+        let holding = self.guarded.hold(Role::Holds, Location::caller());
         Lock { holding, mutex: self, _pinned: PhantomPinned }
     }
 
     /// As [`Self::lock`], with a guard that keeps the mutex alive.
     #[track_caller]
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
-        let held = value::hold_owned(self, Location::caller());
+        let held = value::hold_owned(self, Role::Holds, Location::caller());
         async move { OwnedMutexGuard { held: held.await } }
     }
 
@@ -118,7 +126,8 @@ impl<T: ?Sized> Mutex<T> {
     /// Where it is not.
     #[track_caller]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
-        let held = self.guarded.try_hold(Location::caller()).ok_or_else(errors::try_lock)?;
+        let held = self.guarded.try_hold(Role::Holds, Location::caller());
+        let held = held.ok_or_else(errors::try_lock)?;
         Ok(MutexGuard { mutex: self, held })
     }
 
@@ -128,7 +137,8 @@ impl<T: ?Sized> Mutex<T> {
     /// Where the lock is not free.
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
-        let held = value::try_hold_owned(self, Location::caller()).ok_or_else(errors::try_lock)?;
+        let held = value::try_hold_owned(self, Role::Holds, Location::caller());
+        let held = held.ok_or_else(errors::try_lock)?;
         Ok(OwnedMutexGuard { held })
     }
 
@@ -285,47 +295,9 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     }
 }
 
-/// What every guard does: it stands for the value.
-macro_rules! guards {
-    ($( [$($generics:tt)*] $guard:ty => $value:ident; )+) => { $(
-        impl<$($generics)*> Deref for $guard {
-            type Target = $value;
-            #[inline]
-            fn deref(&self) -> &$value {
-                &self.held
-            }
-        }
-
-        impl<$($generics)*> DerefMut for $guard {
-            #[inline]
-            fn deref_mut(&mut self) -> &mut $value {
-                &mut self.held
-            }
-        }
-
-        impl<$($generics)*> fmt::Debug for $guard
-        where
-            $value: fmt::Debug,
-        {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.held.fmt(f)
-            }
-        }
-
-        impl<$($generics)*> fmt::Display for $guard
-        where
-            $value: fmt::Display,
-        {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.held.fmt(f)
-            }
-        }
-    )+ };
-}
-
 guards! {
-    [T: ?Sized] MutexGuard<'_, T> => T;
-    [T: ?Sized] OwnedMutexGuard<T> => T;
-    [T: ?Sized] MappedMutexGuard<'_, T> => T;
-    [T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U> => U;
+    [T: ?Sized] MutexGuard<'_, T> => mut T;
+    [T: ?Sized] OwnedMutexGuard<T> => mut T;
+    [T: ?Sized] MappedMutexGuard<'_, T> => mut T;
+    [T: ?Sized, U: ?Sized] OwnedMappedMutexGuard<T, U> => mut U;
 }

@@ -5,8 +5,9 @@
 //! [`Notify::notify_waiters`] reaches every future made before it, polled or not.
 
 use crate::sync::batch_semaphore::operate;
+use crate::sync::last::Last;
 use crate::sync::queue::{Left, Queue, Ticket};
-use detsim_executor::{Block, Bound, In, Object, OpKind, ResourceKind, storable};
+use detsim_executor::{Block, Bound, In, Object, OpKind, ResourceKind, Role, nobody, storable};
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::ops::Deref;
@@ -40,6 +41,7 @@ struct State {
     kept: bool,
     /// Calls of `notify_waiters`.
     calls: u64,
+    last_notified: Last,
     queue: Queue<Cause>,
 }
 
@@ -56,7 +58,7 @@ enum Cause {
 impl State {
     const fn new(site: &'static Location<'static>) -> Self {
         let object = Object::new(ResourceKind::Notify, site);
-        Self { object, kept: false, calls: 0, queue: Queue::new() }
+        Self { object, kept: false, calls: 0, last_notified: Last::NOBODY, queue: Queue::new() }
     }
 }
 
@@ -89,27 +91,32 @@ impl Notify {
     }
 
     /// Notifies the one that waits longest; where nobody waits, whoever waits next.
+    #[track_caller]
     pub fn notify_one(&self) {
-        self.notify(Cause::First);
+        self.notify(Cause::First, Location::caller());
     }
 
     /// Notifies the one that began to wait last; where nobody waits, whoever waits next.
+    #[track_caller]
     pub fn notify_last(&self) {
-        self.notify(Cause::Last);
+        self.notify(Cause::Last, Location::caller());
     }
 
-    fn notify(&self, cause: Cause) {
+    fn notify(&self, cause: Cause, site: &'static Location<'static>) {
         let mut section = self.state.enter();
         let (state, kernel) = section.both();
-        operate(kernel, &mut state.object, OpKind::Notify);
+        let task = operate(kernel, &mut state.object, OpKind::Notify);
+        state.last_notified = Last::new(task, site);
         pass(&mut section, cause);
     }
 
     /// Notifies everybody that waits, and keeps nothing for later.
+    #[track_caller]
     pub fn notify_waiters(&self) {
         let mut section = self.state.enter();
         let (state, kernel) = section.both();
-        operate(kernel, &mut state.object, OpKind::Notify);
+        let task = operate(kernel, &mut state.object, OpKind::Notify);
+        state.last_notified = Last::new(task, Location::caller());
         state.calls += 1;
         while let (state, kernel) = section.both()
             && let Some(cause) = state.queue.first_mut()
@@ -141,6 +148,9 @@ fn pass(section: &mut In<'_, State>, cause: Cause) {
     if let Some(waker) = waker {
         section.wake(waker);
     }
+    let (state, kernel) = section.both();
+    let last = state.last_notified.party(Role::LastUsed);
+    Block::held_by(kernel, &state.object, last.as_slice());
 }
 
 impl Default for Notify {
@@ -206,7 +216,7 @@ impl Wait {
         let mut section = notify.state.enter();
         let over = self.is_over(&mut section);
         if !over && matches!(self.progress, Progress::Fresh) {
-            self.queue(&mut section, Waker::noop().clone());
+            self.queue(&mut section, nobody());
         }
         over
     }
@@ -244,7 +254,9 @@ impl Wait {
             _ => {
                 operate(kernel.as_deref_mut(), &mut state.object, OpKind::Wait);
                 let (object, site) = (&mut state.object, self.site);
-                let waiter = Block::wait(kernel, object, OpKind::Wait, site, &[], waker);
+                let last = state.last_notified.party(Role::LastUsed);
+                let parties = last.as_slice();
+                let waiter = Block::wait(kernel, object, OpKind::Wait, site, parties, waker);
                 self.progress = Progress::Queued(state.queue.push(waiter, Cause::Nothing));
                 None
             }

@@ -4,12 +4,15 @@
 //! section, and dropped outside of it; each end waits in the graph while its future is pending.
 
 use crate::blocking::block_on;
-use crate::sync::batch_semaphore::operate;
+use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::errors;
-use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Waiter, storable};
+use crate::sync::last::Last;
+use detsim_executor::{
+    Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, Waiter, context, storable,
+};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -38,6 +41,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         closed: false,
         receiver: None,
         sender: None,
+        seen: [Last::new(context::with(|kernel| kernel.current_tag()).unwrap_or_default(), site);
+            2],
     };
     let chan = Arc::new(Chan { state: Bound::new(State { core, value: None }) });
     let sender = Sender { chan: Some(Arc::clone(&chan)), asked: false };
@@ -66,6 +71,10 @@ struct Chan<T> {
     state: Bound<State<T>>,
 }
 
+// No panic leaves the state half changed, and no value is reached through a reference.
+impl<T> UnwindSafe for Chan<T> {}
+impl<T> RefUnwindSafe for Chan<T> {}
+
 struct State<T> {
     core: Core,
     value: Option<T>,
@@ -81,6 +90,8 @@ struct Core {
     closed: bool,
     receiver: Option<Waiter>,
     sender: Option<Waiter>,
+    /// Who had the sender and the receiver when they were last seen.
+    seen: [Last; 2],
 }
 
 /// Which end waits.
@@ -115,22 +126,36 @@ impl Core {
         if let Some(waiter) = self.waiter(end) {
             return Some(Block::renew(kernel, waiter, waker));
         }
-        operate(kernel.as_deref_mut(), &mut self.object, OpKind::Read);
-        let operation = if end == End::Sender { OpKind::Close } else { OpKind::Recv };
-        let waiter = Block::wait(kernel, &mut self.object, operation, site, &[], waker);
+        let task = operate(kernel.as_deref_mut(), &mut self.object, OpKind::Read);
+        let (operation, other) = match end {
+            End::Sender => (OpKind::Close, End::Receiver),
+            End::Receiver => (OpKind::Recv, End::Sender),
+        };
+        self.seen[end as usize] = Last::new(task, site);
+        let other = self.seen[other as usize].party(Role::OtherEnd);
+        let (object, parties) = (&mut self.object, other.as_slice());
+        let waiter = Block::wait(kernel, object, operation, site, parties, waker);
         *self.waiter(end) = Some(waiter);
         None
     }
 
-    /// Whether the task that runs is stopped before it waits.
-    fn stops(
+    /// Whether the task that runs is halted before it waits.
+    fn halts(
         &mut self,
         kernel: Option<&mut Kernel>,
         operation: OpKind,
         asked: &mut bool,
         waker: &Waker,
-    ) -> bool {
-        kernel.is_some_and(|kernel| kernel.stops_before(&mut self.object, operation, asked, waker))
+    ) -> Option<Halt> {
+        Halt::before(kernel?, &mut self.object, operation, asked, waker)
+    }
+
+    /// An operation for which an end may have waited takes place.
+    fn operate(&mut self, kernel: Option<&mut Kernel>, operation: OpKind) {
+        if let Some(kernel) = kernel {
+            kernel.operate(&mut self.object, operation);
+            kernel.spend_budget();
+        }
     }
 }
 
@@ -214,11 +239,13 @@ impl<T> Sender<T> {
             let mut section = self.chan().state.enter();
             let (state, mut kernel) = section.both();
             let core = &mut state.core;
-            if core.stops(kernel.as_deref_mut(), OpKind::Read, &mut asked, cx.waker()) {
-                break Poll::Pending;
+            let halt = core.halts(kernel.as_deref_mut(), OpKind::Read, &mut asked, cx.waker());
+            if let Some(halt) = halt {
+                drop(section);
+                break halt.pending(cx);
             }
             if core.closed {
-                operate(kernel, &mut core.object, OpKind::Read);
+                core.operate(kernel, OpKind::Read);
                 asked = false;
                 break Poll::Ready(());
             }
@@ -322,11 +349,14 @@ impl<T> Receiver<T> {
             let mut section = chan.state.enter();
             let (state, mut kernel) = section.both();
             let core = &mut state.core;
-            if core.stops(kernel.as_deref_mut(), OpKind::Recv, &mut self.asked, cx.waker()) {
-                return Poll::Pending;
+            let asked = &mut self.asked;
+            let halt = core.halts(kernel.as_deref_mut(), OpKind::Recv, asked, cx.waker());
+            if let Some(halt) = halt {
+                drop(section);
+                return halt.pending(cx);
             }
             if core.sent || core.sender_gone || core.closed {
-                operate(kernel, &mut core.object, OpKind::Recv);
+                core.operate(kernel, OpKind::Recv);
                 return Poll::Ready(state.value.take());
             }
             if let Some(waker) = storable(cx, &mut foreign) {

@@ -6,7 +6,7 @@
 use crate::blocking::block_on;
 use crate::sync::batch_semaphore as batch;
 use crate::sync::holders::Key;
-use detsim_executor::ResourceKind;
+use detsim_executor::{ResourceKind, Role};
 use std::future::{Future, poll_fn};
 use std::marker::PhantomPinned;
 use std::mem;
@@ -114,7 +114,7 @@ impl Semaphore {
         &self,
         n: u32,
     ) -> impl Future<Output = Result<SemaphorePermit<'_>, AcquireError>> {
-        let acquire = self.inner.acquire(n, Location::caller());
+        let acquire = self.inner.acquire(n, Role::Holds, Location::caller());
         Acquire { acquire, semaphore: self, permits: n, _pinned: PhantomPinned }
     }
 
@@ -157,7 +157,7 @@ impl Semaphore {
     /// Where fewer are, or the semaphore is closed.
     #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        let key = self.inner.try_acquire(n, Location::caller())?.into_key();
+        let key = self.inner.try_acquire(n, Role::Holds, Location::caller())?.into_key();
         Ok(SemaphorePermit { semaphore: self, key, permits: n })
     }
 
@@ -183,7 +183,7 @@ impl Semaphore {
     ) -> impl Future<Output = Result<OwnedSemaphorePermit, AcquireError>> {
         let site = Location::caller();
         async move {
-            let mut acquire = self.inner.acquire(n, site);
+            let mut acquire = self.inner.acquire(n, Role::Holds, site);
             let key = poll_fn(|cx| acquire.poll(cx)).await?.into_key();
             drop(acquire);
             Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
@@ -235,7 +235,7 @@ impl Semaphore {
         self: Arc<Self>,
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        let key = self.inner.try_acquire(n, Location::caller())?.into_key();
+        let key = self.inner.try_acquire(n, Role::Holds, Location::caller())?.into_key();
         Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
     }
 

@@ -1,17 +1,22 @@
 //! A value that whoever has the permits may touch.
 //!
-//! Owns: [`Guarded`], a value and its semaphore, and [`Held`], the way to the value while a permit is
-//! held. Does not own: how permits are come by ([`super::batch_semaphore`]). Invariants: the semaphore
-//! of a `Guarded` has one permit, is never closed, and is given no other; so there is one `Held` at a
-//! time, and what it points to outlives it, because its permit borrows or owns the `Guarded`. One
-//! section of the semaphore's cell ends before the next begins, which orders one holder's accesses
-//! before the next one's.
-#![expect(unsafe_code, reason = "a value is reached through a pointer by whoever holds the permit")]
+//! Owns: [`Guarded`], a value and its semaphore, and [`Held`], the way to the value while all permits
+//! are held. Does not own: how permits are come by ([`super::batch_semaphore`]), or the way to the value
+//! for those who share it ([`Shared`]). Invariants: the semaphore of a `Guarded` has `all` permits, is
+//! never closed, and is given no others; a `Held` has all of them and a `Shared` at least one, so there
+//! is one `Held`, or any number of `Shared`s, at a time; and what they point to outlives them, because
+//! their permit borrows or owns the `Guarded`. One section of the semaphore's cell ends before the next
+//! begins, which orders one holder's accesses before the next one's.
+#![expect(
+    unsafe_code,
+    reason = "a value is reached through a pointer by whoever holds the permits"
+)]
+
+mod shared;
 
 use crate::sync::batch_semaphore::{Acquire, Closed, Permit, Semaphore};
 use crate::sync::holders::Key;
-use crate::sync::mutex::Mutex;
-use detsim_executor::ResourceKind;
+use detsim_executor::{ResourceKind, Role};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::future::poll_fn;
@@ -22,25 +27,36 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// A value and the one permit to touch it.
+pub(super) use shared::{Shared, Sharing, share_owned, try_share_owned};
+
+/// A value and the permits to touch it.
 pub(super) struct Guarded<T: ?Sized> {
     semaphore: Semaphore,
+    all: u32,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: a shared `Guarded` hands `&mut T` to one holder at a time, on whatever thread; so it does no
-// more than send `T` from thread to thread.
+// more than send `T` from thread to thread. Whoever hands out `&T` to several asks for `T: Sync`.
 unsafe impl<T: ?Sized + Send> Sync for Guarded<T> {}
+
+/// A lock: what a [`Guarded`] is part of.
+pub(super) trait Lock {
+    type Value: ?Sized;
+
+    fn guarded(&self) -> &Guarded<Self::Value>;
+}
 
 impl<T> Guarded<T> {
     #[track_caller]
-    pub(super) fn new(kind: ResourceKind, value: T) -> Self {
-        Self { semaphore: Semaphore::new(kind, 1), value: UnsafeCell::new(value) }
+    pub(super) fn new(kind: ResourceKind, all: u32, value: T) -> Self {
+        Self { semaphore: Semaphore::new(kind, all as usize), all, value: UnsafeCell::new(value) }
     }
 
     #[track_caller]
-    pub(super) const fn const_new(kind: ResourceKind, value: T) -> Self {
-        Self { semaphore: Semaphore::const_new(kind, 1), value: UnsafeCell::new(value) }
+    pub(super) const fn const_new(kind: ResourceKind, all: u32, value: T) -> Self {
+        let semaphore = Semaphore::const_new(kind, all as usize);
+        Self { semaphore, all, value: UnsafeCell::new(value) }
     }
 
     pub(super) fn into_inner(self) -> T {
@@ -53,25 +69,29 @@ impl<T: ?Sized> Guarded<T> {
         self.value.get_mut()
     }
 
-    /// Waits for the permit.
+    /// Waits for all permits.
     #[inline]
-    pub(super) fn hold(&self, site: &'static Location<'static>) -> Holding<'_, T> {
-        Holding { acquire: self.semaphore.acquire(1, site), guarded: self }
+    pub(super) fn hold(&self, role: Role, site: &'static Location<'static>) -> Holding<'_, T> {
+        Holding { acquire: self.semaphore.acquire(self.all, role, site), guarded: self }
     }
 
-    /// Takes the permit, if it is free.
-    pub(super) fn try_hold(&self, site: &'static Location<'static>) -> Option<Held<Permit<'_>, T>> {
-        Some(self.held(self.semaphore.try_acquire(1, site).ok()?))
+    /// Takes all permits, if they are free.
+    pub(super) fn try_hold(
+        &self,
+        role: Role,
+        site: &'static Location<'static>,
+    ) -> Option<Held<Permit<'_>, T>> {
+        Some(self.held(self.semaphore.try_acquire(self.all, role, site).ok()?))
     }
 
-    /// The value, for a permit of this semaphore.
+    /// The value, for all permits of this semaphore.
     #[inline]
     fn held<'a>(&'a self, permit: Permit<'a>) -> Held<Permit<'a>, T> {
         Held { permit, value: pointer(&self.value), _invariant: PhantomData }
     }
 }
 
-/// A wait for the permit of a value.
+/// A wait for all permits of a value.
 pub(super) struct Holding<'a, T: ?Sized> {
     acquire: Acquire<'a>,
     guarded: &'a Guarded<T>,
@@ -93,53 +113,56 @@ fn pointer<T: ?Sized>(value: &UnsafeCell<T>) -> NonNull<T> {
     unsafe { NonNull::new_unchecked(value.get()) }
 }
 
-/// Waits for the permit of a mutex that is shared.
-pub(super) async fn hold_owned<T: ?Sized>(
-    owner: Arc<Mutex<T>>,
+/// Waits for all permits of a lock that is shared.
+pub(super) async fn hold_owned<L: Lock + ?Sized>(
+    owner: Arc<L>,
+    role: Role,
     site: &'static Location<'static>,
-) -> Held<OwnedPermit<T>, T> {
-    let mut holding = owner.guarded.hold(site);
+) -> Held<OwnedPermit<L>, L::Value> {
+    let mut holding = owner.guarded().hold(role, site);
     let Held { permit, .. } = poll_fn(|cx| holding.poll(cx)).await;
     let key = permit.into_key();
     drop(holding);
-    OwnedPermit { owner, key }.hold()
+    OwnedPermit { count: owner.guarded().all, owner, key }.hold()
 }
 
-/// Takes the permit of a mutex that is shared, if it is free.
-pub(super) fn try_hold_owned<T: ?Sized>(
-    owner: Arc<Mutex<T>>,
+/// Takes all permits of a lock that is shared, if they are free.
+pub(super) fn try_hold_owned<L: Lock + ?Sized>(
+    owner: Arc<L>,
+    role: Role,
     site: &'static Location<'static>,
-) -> Option<Held<OwnedPermit<T>, T>> {
-    let Held { permit, .. } = owner.guarded.try_hold(site)?;
+) -> Option<Held<OwnedPermit<L>, L::Value>> {
+    let Held { permit, .. } = owner.guarded().try_hold(role, site)?;
     let key = permit.into_key();
-    Some(OwnedPermit { owner, key }.hold())
+    Some(OwnedPermit { count: owner.guarded().all, owner, key }.hold())
 }
 
-/// A permit that keeps what it belongs to alive.
-pub(super) struct OwnedPermit<T: ?Sized> {
-    owner: Arc<Mutex<T>>,
+/// Permits that keep what they belong to alive.
+pub(super) struct OwnedPermit<L: Lock + ?Sized> {
+    owner: Arc<L>,
     key: Key,
+    count: u32,
 }
 
-impl<T: ?Sized> OwnedPermit<T> {
-    fn hold(self) -> Held<Self, T> {
-        let value = pointer(&self.owner.guarded.value);
+impl<L: Lock + ?Sized> OwnedPermit<L> {
+    fn hold(self) -> Held<Self, L::Value> {
+        let value = pointer(&self.owner.guarded().value);
         Held { permit: self, value, _invariant: PhantomData }
     }
 
-    pub(super) fn owner(&self) -> &Arc<Mutex<T>> {
+    pub(super) fn owner(&self) -> &Arc<L> {
         &self.owner
     }
 }
 
-impl<T: ?Sized> Drop for OwnedPermit<T> {
+impl<L: Lock + ?Sized> Drop for OwnedPermit<L> {
     fn drop(&mut self) {
         let key = std::mem::replace(&mut self.key, Key::NOBODY);
-        self.owner.guarded.semaphore.release(key, 1);
+        self.owner.guarded().semaphore.release(key, self.count);
     }
 }
 
-/// A value, or a part of it, and the permit to touch it.
+/// A value, or a part of it, and all permits to touch it.
 pub(super) struct Held<P, U: ?Sized> {
     permit: P,
     value: NonNull<U>,
@@ -178,7 +201,7 @@ impl<P, U: ?Sized> Deref for Held<P, U> {
     type Target = U;
     #[inline]
     fn deref(&self) -> &U {
-        // SAFETY: the permit is held, so the value lives and nobody else is at it.
+        // SAFETY: the permits are held, so the value lives and nobody else is at it.
         unsafe { self.value.as_ref() }
     }
 }

@@ -14,11 +14,10 @@ pub(super) use recv::{Receiving, Wait};
 pub(super) use send::{Closing, Sending};
 
 use crate::sync::batch_semaphore::operate;
+use crate::sync::last::Last;
 use crate::sync::queue::Queue;
 use crate::sync::ring::{Ring, Seen};
-use detsim_executor::{
-    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter,
-};
+use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, Waiter};
 use recv::unlisten;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
@@ -53,22 +52,6 @@ pub(super) struct State {
     last_received: Last,
 }
 
-/// Who used a channel last, from where.
-#[derive(Clone, Copy, Debug)]
-struct Last {
-    task: TaskTag,
-    /// `None` while nobody did.
-    site: Option<&'static Location<'static>>,
-}
-
-impl Last {
-    const NOBODY: Self = Self { task: TaskTag::NOBODY, site: None };
-
-    fn party(self, role: Role) -> Option<Party> {
-        self.site.map(|site| Party { task: self.task, role, site, count: 1 })
-    }
-}
-
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
@@ -87,7 +70,7 @@ impl State {
     ) {
         self.ring.push(slot);
         let task = operate(kernel, &mut self.object, OpKind::Send);
-        self.last_sent = Last { task, site: Some(site) };
+        self.last_sent = Last::new(task, site);
     }
 
     /// Takes a message out; the place is the caller's to give away.
@@ -102,7 +85,7 @@ impl State {
             return false;
         }
         let task = operate(kernel, &mut self.object, OpKind::Recv);
-        self.last_received = Last { task, site: Some(site) };
+        self.last_received = Last::new(task, site);
         true
     }
 

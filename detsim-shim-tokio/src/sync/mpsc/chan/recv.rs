@@ -4,7 +4,7 @@
 //! Does not own: messages and places ([`super`]).
 
 use super::{Chan, State, give_back};
-use crate::sync::batch_semaphore::operate;
+use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::ring::Seen;
 use detsim_executor::{Block, In, OpKind, Role, storable};
 use std::panic::Location;
@@ -69,10 +69,13 @@ impl Chan {
         let (state, kernel) = section.both();
         // The short way: a run's own task, and a message is there.
         if let Some(kernel) = kernel {
-            if kernel.stops_before(&mut state.object, OpKind::Recv, &mut wait.asked, cx.waker()) {
-                return Poll::Pending;
+            let (object, asked) = (&mut state.object, &mut wait.asked);
+            if let Some(halt) = Halt::before(kernel, object, OpKind::Recv, asked, cx.waker()) {
+                drop(section);
+                return halt.pending(cx);
             }
-            if state.get(Some(kernel), slot, wait.site) {
+            if state.get(Some(&mut *kernel), slot, wait.site) {
+                kernel.spend_budget();
                 give_back(&mut section, 1);
                 unlisten(&mut section);
                 wait.pending = false;
@@ -101,7 +104,8 @@ impl Chan {
                 return Poll::Ready(true);
             }
             if state.is_over() {
-                operate(kernel, &mut state.object, OpKind::Read);
+                operate(kernel.as_deref_mut(), &mut state.object, OpKind::Read);
+                kernel.into_iter().for_each(|kernel| kernel.spend_budget());
                 unlisten(&mut section);
                 return Poll::Ready(false);
             }

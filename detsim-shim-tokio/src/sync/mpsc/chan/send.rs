@@ -4,7 +4,7 @@
 //! own: messages and places ([`super`]).
 
 use super::{Chan, State, give_back, wake_receiver};
-use crate::sync::batch_semaphore::operate;
+use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::queue::Ticket;
 use crate::sync::ring::Seen;
 use detsim_executor::{Block, In, OpKind, Role, storable};
@@ -36,11 +36,14 @@ impl<'a> Sending<'a> {
         let (state, kernel) = section.both();
         // The short way: a run's own task, and a place is free.
         if let Some(kernel) = kernel {
-            if kernel.stops_before(&mut state.object, OpKind::Send, &mut self.asked, cx.waker()) {
-                return Poll::Pending;
+            let (object, asked) = (&mut state.object, &mut self.asked);
+            if let Some(halt) = Halt::before(kernel, object, OpKind::Send, asked, cx.waker()) {
+                drop(section);
+                return halt.pending(cx);
             }
             if state.free > 0 && !state.closed && self.ticket.is_none() {
                 state.free -= 1;
+                kernel.spend_budget();
                 state.put(Some(kernel), slot, self.site);
                 wake_receiver(&mut section);
                 return Poll::Ready(true);
@@ -54,10 +57,12 @@ impl<'a> Sending<'a> {
         let chan = self.chan;
         let mut section = chan.state.enter();
         let (state, kernel) = section.both();
-        if kernel.is_some_and(|kernel| {
-            kernel.stops_before(&mut state.object, OpKind::Acquire, &mut self.asked, cx.waker())
-        }) {
-            return Poll::Pending;
+        let (object, asked) = (&mut state.object, &mut self.asked);
+        if let Some(kernel) = kernel
+            && let Some(halt) = Halt::before(kernel, object, OpKind::Acquire, asked, cx.waker())
+        {
+            drop(section);
+            return halt.pending(cx);
         }
         self.poll_slowly(section, cx, OpKind::Acquire, None)
     }
@@ -115,7 +120,8 @@ impl<'a> Sending<'a> {
 
     #[inline]
     fn finish(&self, section: &mut In<'_, State>, slot: Option<&mut Seen<'_>>) {
-        let (state, kernel) = section.both();
+        let (state, mut kernel) = section.both();
+        kernel.iter_mut().for_each(|kernel| kernel.spend_budget());
         match slot {
             Some(slot) => state.put(kernel, slot, self.site),
             None => {

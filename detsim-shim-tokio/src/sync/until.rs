@@ -1,0 +1,134 @@
+//! Waiting until the state of a cell is as somebody wants it.
+//!
+//! Owns: [`Until`], one such wait. Does not own: the state, or when those who wait are woken: whoever
+//! changes the state calls [`wake_all`]. Invariant: a wait looks at the state again whenever it is woken,
+//! and waits on, at the end of the queue, where it is not so.
+
+use crate::sync::batch_semaphore::{Halt, operate};
+use crate::sync::queue::{Queue, Ticket};
+use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, Party, storable};
+use std::panic::Location;
+use std::task::{Context, Poll, Waker};
+
+/// The waits for one thing, in a state.
+pub(super) struct Waits<'a> {
+    pub(super) object: &'a mut Object,
+    pub(super) queue: &'a mut Queue<()>,
+    /// Who may have to do with it.
+    pub(super) party: Option<Party>,
+}
+
+/// A wait of one future. Give it up with [`Until::cancel`] when the future is dropped.
+#[derive(Debug)]
+pub(super) struct Until {
+    operation: OpKind,
+    site: &'static Location<'static>,
+    asked: bool,
+    ticket: Option<Ticket>,
+}
+
+impl Until {
+    #[inline]
+    pub(super) fn new(operation: OpKind, site: &'static Location<'static>) -> Self {
+        Self { operation, site, asked: false, ticket: None }
+    }
+
+    /// Looks at the state, and waits where `look` sees nothing. `look` is told who looks.
+    pub(super) fn poll<S, R>(
+        &mut self,
+        cell: &Bound<S>,
+        cx: &Context<'_>,
+        waits: impl Fn(&mut S) -> Waits<'_>,
+        mut look: impl FnMut(&mut In<'_, S>) -> Option<R>,
+    ) -> Poll<R> {
+        let mut foreign = None;
+        loop {
+            let mut section = cell.enter();
+            if let Some(halt) = self.halts(&mut section, &waits, cx.waker()) {
+                drop(section);
+                return halt.pending(cx);
+            }
+            if let Some(result) = look(&mut section) {
+                self.finish(&mut section, &waits);
+                return Poll::Ready(result);
+            }
+            if let Some(waker) = storable(cx, &mut foreign) {
+                let (state, kernel) = section.both();
+                let old = self.queue(waits(state), kernel, waker);
+                section.dispose(old);
+                return Poll::Pending;
+            }
+            drop(section);
+            foreign = Some(cx.waker().clone());
+        }
+    }
+
+    fn halts<S>(
+        &mut self,
+        section: &mut In<'_, S>,
+        waits: &impl Fn(&mut S) -> Waits<'_>,
+        waker: &Waker,
+    ) -> Option<Halt> {
+        let (state, kernel) = section.both();
+        let object = waits(state).object;
+        Halt::before(kernel?, object, self.operation, &mut self.asked, waker)
+    }
+
+    /// It is so: the wait is over.
+    fn finish<S>(&mut self, section: &mut In<'_, S>, waits: &impl Fn(&mut S) -> Waits<'_>) {
+        let (state, mut kernel) = section.both();
+        let Waits { object, queue, .. } = waits(state);
+        if let Some(kernel) = kernel.as_deref_mut() {
+            kernel.operate(object, self.operation);
+            kernel.spend_budget();
+        }
+        let ended = self.ticket.take().map(|ticket| queue.leave(ticket).end(kernel, object).0);
+        section.dispose(ended);
+    }
+
+    /// Waits, or waits on: the waker that is no longer needed.
+    fn queue(
+        &mut self,
+        waits: Waits<'_>,
+        mut kernel: Option<&mut Kernel>,
+        waker: Waker,
+    ) -> Option<Waker> {
+        let Waits { object, queue, party } = waits;
+        let mut ended = None;
+        match self.ticket.take() {
+            Some(ticket) if !queue.is_granted(&ticket) => {
+                let old = queue.renew(kernel, &ticket, waker);
+                self.ticket = Some(ticket);
+                return old;
+            }
+            Some(ticket) => {
+                ended = Some(queue.leave(ticket).end(kernel.as_deref_mut(), object).0);
+            }
+            None => {}
+        }
+        operate(kernel.as_deref_mut(), object, OpKind::Read);
+        let parties = party.as_slice();
+        let waiter = Block::wait(kernel, object, self.operation, self.site, parties, waker);
+        self.ticket = Some(queue.push(waiter, ()));
+        ended
+    }
+
+    /// Gives up the wait.
+    pub(super) fn cancel<S>(&mut self, cell: &Bound<S>, waits: impl Fn(&mut S) -> Waits<'_>) {
+        let Some(ticket) = self.ticket.take() else { return };
+        let mut section = cell.enter();
+        let (state, kernel) = section.both();
+        let Waits { object, queue, .. } = waits(state);
+        let (waker, ()) = queue.leave(ticket).end(kernel, object);
+        section.dispose(Some(waker));
+    }
+}
+
+/// Lets all that wait look at the state again, the longest waiting first.
+pub(super) fn wake_all<S>(section: &mut In<'_, S>, waits: impl Fn(&mut S) -> Waits<'_>) {
+    while let (state, kernel) = section.both()
+        && let Some(waker) = waits(state).queue.grant_first(kernel)
+    {
+        section.wake(waker);
+    }
+}
