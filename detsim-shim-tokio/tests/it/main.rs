@@ -3,7 +3,9 @@
 #![cfg(detsim)]
 
 mod abuse;
+mod barrier;
 mod blocking;
+mod broadcast;
 mod coop;
 mod deadlock;
 mod entry;
@@ -14,10 +16,12 @@ mod mutex;
 mod notify;
 mod oneshot;
 mod runtime;
+mod rwlock;
 mod semaphore;
 mod signal;
 mod task;
 mod time;
+mod watch;
 
 use detsim_executor::{Sim, SimConfig, Strategy};
 use std::cell::RefCell;
