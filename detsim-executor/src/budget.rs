@@ -23,6 +23,12 @@ impl Kernel {
         self.budget = self.budget.saturating_sub(1);
     }
 
+    /// What was spent of this poll's budget. A task that is stopped goes on with what is left: else
+    /// one that is stopped often enough would never yield, and starve what it polls beside.
+    pub(crate) fn spent_budget(&self) -> u32 {
+        BUDGET.saturating_sub(self.budget)
+    }
+
     /// What is left of this poll's budget.
     pub fn budget(&self) -> u32 {
         self.budget

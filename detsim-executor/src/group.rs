@@ -264,12 +264,13 @@ impl Kernel {
     /// A task is about to end: who waits for the last one of its group, where it is that.
     pub(crate) fn leave_its_group(&mut self, slot: u32) -> Option<Waker> {
         let task = self.tasks.get(slot)?;
-        self.groups.leave(task.group, task.main, task.polls)
+        self.groups.leave(task.group, task.marks.is_main(), task.polls)
     }
 
     /// The task that runs goes when its poll is over, if it is one of this group.
     fn abort_current_of(&mut self, index: u16) {
-        let current = self.current_slot().filter(|slot| slot.group == index && !slot.main);
+        let current =
+            self.current_slot().filter(|slot| slot.group == index && !slot.marks.is_main());
         let Some(slot) = current else { return };
         slot.aborted = true;
         let word = self.current_tag().word;
@@ -305,7 +306,7 @@ pub fn close(id: GroupId) {
     if context::with(shut) != Some(true) {
         return;
     }
-    run::drop_tasks(|slot| slot.group == id.index && !slot.main);
+    run::drop_tasks(|slot| slot.group == id.index && !slot.marks.is_main());
     let forget = |kernel: &mut Kernel| {
         kernel.abort_current_of(id.index);
         let group = kernel.groups.get_mut(id)?;
@@ -325,7 +326,7 @@ pub fn close(id: GroupId) {
 pub fn current_task() -> Option<TaskNumber> {
     context::with(|kernel| {
         let number = kernel.current_number();
-        kernel.current_slot().filter(|slot| !slot.main).map(|_| number)
+        kernel.current_slot().filter(|slot| !slot.marks.is_main()).map(|_| number)
     })
     .flatten()
 }

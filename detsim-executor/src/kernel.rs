@@ -376,8 +376,10 @@ impl Kernel {
         if !stops {
             return false;
         }
+        let spent = self.spent_budget();
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
         slot.op = kind;
+        slot.marks.keep_spent(spent);
         self.tasks.cold_mut(self.current).object = object.sig();
         self.stopped = true;
         self.wake(self.word);

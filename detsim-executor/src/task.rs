@@ -48,11 +48,42 @@ pub(crate) struct Slot {
     /// In the ready set, or parked with its node.
     pub(crate) queued: bool,
     pub(crate) aborted: bool,
-    pub(crate) main: bool,
+    pub(crate) marks: Marks,
     pub(crate) group: u16,
 }
 
 const _: () = assert!(size_of::<Slot>() == 64);
+
+/// Whether somebody blocks on a task, and what it has spent of the budget of its last poll, where it was
+/// stopped: the next poll goes on with what is left.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    const MAIN: u8 = 1 << 7;
+
+    fn new(main: bool) -> Self {
+        Self(if main { Self::MAIN } else { 0 })
+    }
+
+    /// Whether somebody blocks on the task.
+    pub(crate) fn is_main(self) -> bool {
+        self.0 & Self::MAIN != 0
+    }
+
+    /// Keeps what was spent, for the next poll.
+    pub(crate) fn keep_spent(&mut self, spent: u32) {
+        self.0 = self.0 & Self::MAIN | spent.min(u32::from(!Self::MAIN)) as u8;
+    }
+
+    /// What was kept; nothing is, from now on.
+    #[inline]
+    pub(crate) fn take_spent(&mut self) -> u32 {
+        let spent = self.0 & !Self::MAIN;
+        self.0 ^= spent;
+        u32::from(spent)
+    }
+}
 
 /// The number of no task.
 const VACANT: u32 = u32::MAX;
@@ -85,7 +116,7 @@ impl Slot {
             op: OpKind::Start,
             queued: false,
             aborted: false,
-            main: false,
+            marks: Marks::default(),
             group: 0,
         }
     }
@@ -180,7 +211,7 @@ impl Tasks {
             number: self.spawned,
             node: spawn.node,
             group,
-            main: spawn.main,
+            marks: Marks::new(spawn.main),
             ..Slot::vacant(slot.word)
         };
         let cold = &mut self.cold[index as usize];
@@ -308,7 +339,7 @@ mod tests {
             name: 0,
             node: NodeId::NONE,
             group: GroupId::ROOT,
-            main: false,
+            marks: Marks::default(),
         };
         let first = tasks.enroll(spawn, 0, body(), 1);
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);

@@ -49,10 +49,11 @@ impl Kernel {
         slot.queued = false;
         slot.polls = slot.polls.wrapping_add(1);
         let Slot { aborted, sig, node, word, .. } = *slot;
+        let spent = slot.marks.take_spent();
         self.hash.step(sig);
         self.set_current(index, word, node);
         self.stopped = false;
-        self.budget = BUDGET;
+        self.budget = BUDGET - spent;
         (index, word, body, aborted)
     }
 

@@ -11,6 +11,7 @@ use detsim_executor::{Kernel, context, yield_with};
 use std::cell::Cell;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -58,8 +59,8 @@ pub fn poll_proceed(cx: &mut Context<'_>) -> Poll<RestoreOnPending> {
         before
     };
     match context::with(take) {
-        None => Poll::Ready(RestoreOnPending(Cell::new(None))),
-        Some(Some(before)) => Poll::Ready(RestoreOnPending(Cell::new(Some(before)))),
+        None => Poll::Ready(RestoreOnPending(Cell::new(None), PhantomData)),
+        Some(Some(before)) => Poll::Ready(RestoreOnPending(Cell::new(Some(before)), PhantomData)),
         Some(None) => exhausted(cx),
     }
 }
@@ -74,7 +75,7 @@ pub(crate) fn exhausted<T>(cx: &Context<'_>) -> Poll<T> {
 /// A unit of the budget that comes back, unless the operation made progress.
 #[derive(Debug)]
 #[must_use]
-pub struct RestoreOnPending(Cell<Option<u32>>);
+pub struct RestoreOnPending(Cell<Option<u32>>, PhantomData<*mut ()>);
 
 impl RestoreOnPending {
     /// The operation has completed: the unit is spent.

@@ -76,6 +76,20 @@ fn the_output_of_a_branch_that_is_never_polled_needs_no_type() {
 }
 
 #[test]
+fn a_branch_that_never_waits_does_not_starve_the_others() {
+    sweep(30, || async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let busy = async {
+            loop {
+                sender.send(1).await.unwrap();
+                receiver.recv().await.unwrap();
+            }
+        };
+        select! { biased; () = busy => {}, () = yield_now() => {} }
+    });
+}
+
+#[test]
 fn a_task_without_budget_does_not_go_on_in_another_branch() {
     in_order(async {
         while tokio::task::coop::has_budget_remaining() {
