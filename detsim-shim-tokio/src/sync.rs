@@ -10,23 +10,23 @@
 //! woken inside a section.
 
 mod barrier;
-mod batch_semaphore;
+pub(crate) mod batch_semaphore;
 pub mod broadcast;
 mod errors;
 mod guards;
 mod holders;
-mod last;
+pub(crate) mod last;
 pub mod mpsc;
 mod mutex;
 mod notify;
 mod once_cell;
 pub mod oneshot;
-mod queue;
+pub(crate) mod queue;
 mod ring;
 mod rwlock;
 mod semaphore;
 mod set_once;
-mod until;
+pub(crate) mod until;
 mod value;
 pub mod watch;
 

@@ -12,7 +12,7 @@ use crate::sync::holders::{Holders, Key};
 use crate::sync::queue::{Queue, Ticket};
 use crate::task::coop;
 use detsim_executor::{
-    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, storable,
+    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, nobody, storable,
 };
 use std::mem::ManuallyDrop;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -122,7 +122,7 @@ impl Halt {
 
 /// Records an operation of the task that runs, and names the task.
 #[inline]
-pub(super) fn operate(
+pub(crate) fn operate(
     kernel: Option<&mut Kernel>,
     object: &mut Object,
     operation: OpKind,
@@ -248,17 +248,17 @@ impl Semaphore {
     }
 
     /// Gives permits back.
-    pub(super) fn release(&self, key: Key, count: u32) {
+    pub(super) fn release(&self, key: Key, count: usize) {
         let mut section = self.state.enter();
         let (state, kernel) = section.both();
         let (_, operation) = state.operations();
         operate(kernel, &mut state.object, operation);
         state.holders.remove(key);
         if state.queue.is_empty() {
-            state.free += count as usize;
+            state.free += count;
             return;
         }
-        hand_out(section, count as usize);
+        hand_out(section, count);
     }
 
     /// A holder gives back `count` of its permits, and reads from now on what it wrote before.
@@ -281,21 +281,27 @@ impl Semaphore {
         Block::held_by(kernel, &state.object, state.holders.parties());
     }
 
-    /// Moves `count` permits from one holder to another, a new one where `to` is nobody.
-    pub(super) fn shift(&self, from: &mut Key, to: &mut Key, count: u32) {
+    /// Permits move from one holder, which is left with `left`, to another, which has `there` then: a
+    /// new one where `to` is nobody.
+    pub(super) fn shift(&self, from: &mut Key, left: usize, to: &mut Key, there: usize) {
         let mut section = self.state.enter();
         let holders = &mut section.holders;
         let Some(party) = holders.party_mut(from) else { return };
-        party.count -= count;
-        let (moved, left) = (Party { count, ..*party }, party.count);
+        party.count = shown(left);
+        let moved = Party { count: shown(there), ..*party };
         match holders.party_mut(to) {
-            Some(party) => party.count += count,
+            Some(party) => party.count = moved.count,
             None => *to = holders.add(moved),
         }
         if left == 0 {
             holders.remove(std::mem::replace(from, Key::NOBODY));
         }
     }
+}
+
+/// How many permits a report says that somebody holds.
+fn shown(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 #[track_caller]
@@ -359,7 +365,7 @@ impl Drop for Permit<'_> {
     #[inline]
     fn drop(&mut self) {
         let key = std::mem::replace(&mut self.key, Key::NOBODY);
-        self.semaphore.release(key, self.count);
+        self.semaphore.release(key, self.count as usize);
     }
 }
 
@@ -457,22 +463,36 @@ impl<'a> Acquire<'a> {
         let mut section = semaphore.state.enter();
         let (state, kernel) = section.both();
         // The short way: a run's own task, and the permits are free.
-        if let Some(kernel) = kernel {
+        if let (Some(kernel), None) = (kernel, &self.ticket) {
             let (operation, _) = state.operations();
-            let (object, asked) = (&mut state.object, &mut self.asked);
-            if let Some(halt) = Halt::before(kernel, object, operation, asked, cx.waker()) {
-                drop(section);
-                return halt.pending(cx);
+            if kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker()) {
+                return Poll::Pending;
             }
             if !state.closed
-                && self.ticket.is_none()
                 && let Some(key) = state.take(Some(&mut *kernel), self.count, self.role, self.site)
             {
-                kernel.spend_budget();
-                return Poll::Ready(Ok(key));
+                if kernel.has_budget() {
+                    kernel.spend_budget();
+                    return Poll::Ready(Ok(key));
+                }
+                self.keep(section, key);
+                return coop::exhausted(cx);
             }
         }
         self.poll_key_slowly(section, cx)
+    }
+
+    /// Keeps permits that the task has no budget left to go on with. As in tokio it has its turn all
+    /// the same, and holds up those who come after it.
+    #[cold]
+    fn keep(&mut self, mut section: In<'a, State>, key: Key) {
+        let (state, kernel) = section.both();
+        let (operation, _) = state.operations();
+        let task = kernel.as_ref().map_or(TaskTag::NOBODY, |kernel| kernel.current_tag());
+        let Self { count, role, site, .. } = *self;
+        let waiter = Block::wait(kernel, &mut state.object, operation, site, &[], nobody());
+        let wanted = Wanted { task, site, role, count, missing: 0, key };
+        self.ticket = Some(state.queue.push_granted(waiter, wanted));
     }
 
     #[inline(never)]
@@ -482,6 +502,10 @@ impl<'a> Acquire<'a> {
         cx: &Context<'_>,
     ) -> Poll<Result<Key, Closed>> {
         let mut foreign = None;
+        if self.is_out_of_budget(&mut section) {
+            drop(section);
+            return coop::exhausted(cx);
+        }
         loop {
             let polled = match self.ticket {
                 None => self.poll_first(&mut section, cx, &mut foreign),
@@ -494,6 +518,13 @@ impl<'a> Acquire<'a> {
             foreign = Some(cx.waker().clone());
             section = self.semaphore.state.enter();
         }
+    }
+
+    /// Whether its permits are there, but the task has no budget left to take them.
+    fn is_out_of_budget(&self, section: &mut In<'_, State>) -> bool {
+        let (state, kernel) = section.both();
+        let granted = self.ticket.as_ref().is_some_and(|ticket| state.queue.is_granted(ticket));
+        granted && kernel.is_some_and(|kernel| !kernel.has_budget())
     }
 
     /// Gives up a wait: what was given already goes on to the next.

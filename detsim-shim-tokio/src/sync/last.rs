@@ -5,22 +5,22 @@ use std::panic::Location;
 
 /// The last use of one kind.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Last {
+pub(crate) struct Last {
     task: TaskTag,
     /// `None` while there was none.
     site: Option<&'static Location<'static>>,
 }
 
 impl Last {
-    pub(super) const NOBODY: Self = Self { task: TaskTag::NOBODY, site: None };
+    pub(crate) const NOBODY: Self = Self { task: TaskTag::NOBODY, site: None };
 
     #[inline]
-    pub(super) fn new(task: TaskTag, site: &'static Location<'static>) -> Self {
+    pub(crate) fn new(task: TaskTag, site: &'static Location<'static>) -> Self {
         Self { task, site: Some(site) }
     }
 
     /// Whoever it was, for the wait graph.
-    pub(super) fn party(self, role: Role) -> Option<Party> {
+    pub(crate) fn party(self, role: Role) -> Option<Party> {
         self.site.map(|site| Party { task: self.task, role, site, count: 1 })
     }
 }

@@ -11,7 +11,7 @@ use crate::sync::value::{self, Guarded, Held, Holding, OwnedPermit};
 use detsim_executor::{ResourceKind, Role};
 use std::fmt;
 use std::future::Future;
-use std::marker::PhantomPinned;
+use std::marker::{PhantomData, PhantomPinned};
 use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -58,6 +58,8 @@ pub struct MappedMutexGuard<'a, T: ?Sized> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct OwnedMappedMutexGuard<T: ?Sized, U: ?Sized = T> {
     held: Held<OwnedPermit<Mutex<T>>, U>,
+    /// As in tokio `Sync` only where the whole value is.
+    _whole: PhantomData<Box<T>>,
 }
 
 impl<T: ?Sized> value::Lock for Mutex<T> {
@@ -230,7 +232,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
     where
         F: FnOnce(&mut T) -> &mut U,
     {
-        OwnedMappedMutexGuard { held: this.held.map(f) }
+        OwnedMappedMutexGuard::new(this.held.map(f))
     }
 
     /// A guard of a part of the value, where there is one.
@@ -242,7 +244,7 @@ impl<T: ?Sized> OwnedMutexGuard<T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         let mapped = this.held.try_map(f);
-        mapped.map(|held| OwnedMappedMutexGuard { held }).map_err(|held| Self { held })
+        mapped.map(OwnedMappedMutexGuard::new).map_err(|held| Self { held })
     }
 
     /// The mutex.
@@ -274,12 +276,16 @@ impl<'a, T: ?Sized> MappedMutexGuard<'a, T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
+    fn new(held: Held<OwnedPermit<Mutex<T>>, U>) -> Self {
+        Self { held, _whole: PhantomData }
+    }
+
     /// A guard of a part of this part.
     pub fn map<S: ?Sized, F>(this: Self, f: F) -> OwnedMappedMutexGuard<T, S>
     where
         F: FnOnce(&mut U) -> &mut S,
     {
-        OwnedMappedMutexGuard { held: this.held.map(f) }
+        OwnedMappedMutexGuard::new(this.held.map(f))
     }
 
     /// A guard of a part of this part, where there is one.
@@ -290,8 +296,7 @@ impl<T: ?Sized, U: ?Sized> OwnedMappedMutexGuard<T, U> {
     where
         F: FnOnce(&mut U) -> Option<&mut S>,
     {
-        let mapped = this.held.try_map(f);
-        mapped.map(|held| OwnedMappedMutexGuard { held }).map_err(|held| Self { held })
+        this.held.try_map(f).map(OwnedMappedMutexGuard::new).map_err(Self::new)
     }
 }
 

@@ -66,6 +66,12 @@ impl<P> Queue<P> {
         Ticket(index)
     }
 
+    /// A place for somebody who has what it waits for already.
+    pub(crate) fn push_granted(&mut self, waiter: Waiter, payload: P) -> Ticket {
+        let taken = Some((waiter, payload));
+        Ticket(self.occupy(Place { taken, granted: true, previous: NONE, next: NONE }))
+    }
+
     fn occupy(&mut self, place: Place<P>) -> u32 {
         match self.vacant {
             NONE => {

@@ -69,7 +69,7 @@ impl<T> RwLock<T> {
     /// An unlocked lock for at most `max_reads` readers at a time.
     ///
     /// # Panics
-    /// Where `max_reads` is above `u32::MAX >> 3`.
+    /// Where `max_reads` is 0 or above `u32::MAX >> 3`.
     #[track_caller]
     pub fn with_max_readers(value: T, max_reads: u32) -> Self {
         check(max_reads);
@@ -86,10 +86,10 @@ impl<T> RwLock<T> {
     /// An unlocked lock for at most `max_reads` readers at a time, for a static.
     ///
     /// # Panics
-    /// Where `max_reads` is above `u32::MAX >> 3`.
+    /// Where `max_reads` is 0 or above `u32::MAX >> 3`.
     #[track_caller]
     pub const fn const_with_max_readers(value: T, max_reads: u32) -> Self {
-        assert!(max_reads <= READERS_MAX, "a RwLock may not be created with so many readers");
+        check(max_reads);
         let guarded = Guarded::const_new(ResourceKind::RwLock, max_reads, value);
         Self { guarded, _shared: PhantomData }
     }
@@ -101,10 +101,11 @@ impl<T> RwLock<T> {
 }
 
 #[track_caller]
-fn check(max_reads: u32) {
+const fn check(max_reads: u32) {
+    assert!(max_reads > 0, "a RwLock may not be created with 0 readers");
     assert!(
         max_reads <= READERS_MAX,
-        "a RwLock may not be created with more than {READERS_MAX} readers"
+        "a RwLock may not be created with more than 536870911 readers"
     );
 }
 

@@ -42,7 +42,7 @@ pub struct Semaphore {
 pub struct SemaphorePermit<'a> {
     semaphore: &'a Semaphore,
     key: Key,
-    permits: u32,
+    permits: usize,
 }
 
 /// As [`SemaphorePermit`], of a semaphore in an [`Arc`], which it keeps alive.
@@ -52,7 +52,7 @@ pub struct SemaphorePermit<'a> {
 pub struct OwnedSemaphorePermit {
     semaphore: Arc<Semaphore>,
     key: Key,
-    permits: u32,
+    permits: usize,
 }
 
 impl Semaphore {
@@ -158,7 +158,7 @@ impl Semaphore {
     #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
         let key = self.inner.try_acquire(n, Role::Holds, Location::caller())?.into_key();
-        Ok(SemaphorePermit { semaphore: self, key, permits: n })
+        Ok(SemaphorePermit { semaphore: self, key, permits: n as usize })
     }
 
     /// As [`Self::acquire`], with a permit that keeps the semaphore alive.
@@ -186,7 +186,7 @@ impl Semaphore {
             let mut acquire = self.inner.acquire(n, Role::Holds, site);
             let key = poll_fn(|cx| acquire.poll(cx)).await?.into_key();
             drop(acquire);
-            Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
+            Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n as usize })
         }
     }
 
@@ -236,7 +236,7 @@ impl Semaphore {
         n: u32,
     ) -> Result<OwnedSemaphorePermit, TryAcquireError> {
         let key = self.inner.try_acquire(n, Role::Holds, Location::caller())?.into_key();
-        Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n })
+        Ok(OwnedSemaphorePermit { semaphore: self, key, permits: n as usize })
     }
 
     /// From now on nobody gets permits; whoever waits is told.
@@ -267,7 +267,7 @@ impl<'a> Future for Acquire<'a> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let (semaphore, permits) = (*this.semaphore, *this.permits);
+        let (semaphore, permits) = (*this.semaphore, *this.permits as usize);
         match this.acquire.poll(cx) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(Err(closed)) => Poll::Ready(Err(closed.into())),
@@ -296,23 +296,21 @@ macro_rules! permits {
             #[track_caller]
             pub fn merge(&mut self, mut other: Self) {
                 assert!($same(self, &other), "merging permits from different semaphore instances");
-                let permits = mem::take(&mut other.permits);
-                self.semaphore.inner.shift(&mut other.key, &mut self.key, permits);
-                self.permits += permits;
+                self.permits += mem::take(&mut other.permits);
+                self.semaphore.inner.shift(&mut other.key, 0, &mut self.key, self.permits);
             }
 
             /// `n` of the permits; `None` where there are not that many.
             pub fn split(&mut self, n: usize) -> Option<Self> {
-                let permits = u32::try_from(n).ok().filter(|n| *n <= self.permits)?;
+                self.permits = self.permits.checked_sub(n)?;
                 let mut key = Key::NOBODY;
-                self.semaphore.inner.shift(&mut self.key, &mut key, permits);
-                self.permits -= permits;
-                Some(Self { semaphore: self.semaphore.clone(), key, permits })
+                self.semaphore.inner.shift(&mut self.key, self.permits, &mut key, n);
+                Some(Self { semaphore: self.semaphore.clone(), key, permits: n })
             }
 
             /// How many permits these are.
             pub fn num_permits(&self) -> usize {
-                self.permits as usize
+                self.permits
             }
         }
 

@@ -11,16 +11,16 @@ use std::panic::Location;
 use std::task::{Context, Poll, Waker};
 
 /// The waits for one thing, in a state.
-pub(super) struct Waits<'a> {
-    pub(super) object: &'a mut Object,
-    pub(super) queue: &'a mut Queue<()>,
+pub(crate) struct Waits<'a> {
+    pub(crate) object: &'a mut Object,
+    pub(crate) queue: &'a mut Queue<()>,
     /// Who may have to do with it.
-    pub(super) party: Option<Party>,
+    pub(crate) party: Option<Party>,
 }
 
-/// A wait of one future. Give it up with [`Until::cancel`] when the future is dropped.
+/// A wait of one future, or one after the other of an end of a stream. Give it up with [`Until::cancel`] when the future is dropped.
 #[derive(Debug)]
-pub(super) struct Until {
+pub(crate) struct Until {
     operation: OpKind,
     site: &'static Location<'static>,
     asked: bool,
@@ -29,12 +29,17 @@ pub(super) struct Until {
 
 impl Until {
     #[inline]
-    pub(super) fn new(operation: OpKind, site: &'static Location<'static>) -> Self {
+    pub(crate) fn new(operation: OpKind, site: &'static Location<'static>) -> Self {
         Self { operation, site, asked: false, ticket: None }
     }
 
+    /// Where it waits.
+    pub(crate) fn site(&self) -> &'static Location<'static> {
+        self.site
+    }
+
     /// Looks at the state, and waits where `look` sees nothing. `look` is told who looks.
-    pub(super) fn poll<S, R>(
+    pub(crate) fn poll<S, R>(
         &mut self,
         cell: &Bound<S>,
         cx: &Context<'_>,
@@ -76,6 +81,7 @@ impl Until {
 
     /// It is so: the wait is over.
     fn finish<S>(&mut self, section: &mut In<'_, S>, waits: &impl Fn(&mut S) -> Waits<'_>) {
+        self.asked = false;
         let (state, mut kernel) = section.both();
         let Waits { object, queue, .. } = waits(state);
         if let Some(kernel) = kernel.as_deref_mut() {
@@ -114,7 +120,7 @@ impl Until {
     }
 
     /// Gives up the wait.
-    pub(super) fn cancel<S>(&mut self, cell: &Bound<S>, waits: impl Fn(&mut S) -> Waits<'_>) {
+    pub(crate) fn cancel<S>(&mut self, cell: &Bound<S>, waits: impl Fn(&mut S) -> Waits<'_>) {
         let Some(ticket) = self.ticket.take() else { return };
         let mut section = cell.enter();
         let (state, kernel) = section.both();
@@ -125,7 +131,7 @@ impl Until {
 }
 
 /// Lets all that wait look at the state again, the longest waiting first.
-pub(super) fn wake_all<S>(section: &mut In<'_, S>, waits: impl Fn(&mut S) -> Waits<'_>) {
+pub(crate) fn wake_all<S>(section: &mut In<'_, S>, waits: impl Fn(&mut S) -> Waits<'_>) {
     while let (state, kernel) = section.both()
         && let Some(waker) = waits(state).queue.grant_first(kernel)
     {

@@ -158,7 +158,7 @@ impl<L: Lock + ?Sized> OwnedPermit<L> {
 impl<L: Lock + ?Sized> Drop for OwnedPermit<L> {
     fn drop(&mut self) {
         let key = std::mem::replace(&mut self.key, Key::NOBODY);
-        self.owner.guarded().semaphore.release(key, self.count);
+        self.owner.guarded().semaphore.release(key, self.count as usize);
     }
 }
 

@@ -143,16 +143,20 @@ impl Core {
         section.looks.next
     }
 
-    /// One receiver less: the position of the next message.
-    pub(super) fn leave_receiver(&self) -> u64 {
+    /// One receiver less: what is seen of the channel then.
+    pub(super) fn leave_receiver(&self) -> Looks {
         let mut section = self.state.enter();
-        section.looks.receivers -= 1;
-        if section.looks.receivers == 0 {
-            let (state, kernel) = section.both();
+        let (state, kernel) = section.both();
+        state.looks.receivers -= 1;
+        if state.looks.receivers == 0 {
             operate(kernel, &mut state.object, OpKind::Close);
-            wake_all(&mut section, closing);
         }
-        section.looks.next
+        state.looks
+    }
+
+    /// Wakes the senders that wait for the last receiver to go.
+    pub(super) fn announce_closed(&self) {
+        wake_all(&mut self.state.enter(), closing);
     }
 
     pub(super) fn add_sender(&self) {

@@ -154,9 +154,11 @@ impl<T> Drop for Leaving<'_, T> {
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
         let Self { shared, next } = self;
-        let until = shared.core.leave_receiver();
-        let kept = until.saturating_sub(shared.places.len() as u64);
-        for position in (*next).max(kept)..until {
+        let looks = shared.core.leave_receiver();
+        // Last of all, though a destructor of a message panics.
+        let _announced = (looks.receivers == 0).then(|| Announced(shared));
+        let kept = looks.next.saturating_sub(shared.places.len() as u64);
+        for position in (*next).max(kept)..looks.next {
             let mut place = shared.place(position);
             if place.position == position {
                 let unwanted = place.leave();
@@ -164,6 +166,15 @@ impl<T> Drop for Receiver<T> {
                 drop(unwanted);
             }
         }
+    }
+}
+
+/// The last receiver is gone: senders that wait for that are told when this is dropped.
+struct Announced<'a, T>(&'a Shared<T>);
+
+impl<T> Drop for Announced<'_, T> {
+    fn drop(&mut self) {
+        self.0.core.announce_closed();
     }
 }
 

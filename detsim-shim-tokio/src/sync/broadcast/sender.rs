@@ -49,11 +49,11 @@ impl<T> Sender<T> {
         let old = place.message.replace(value);
         *turn += 1;
         drop(place);
+        drop(turn);
+        // Wakers may do anything, and so may destructors: no lock is held from here on.
         if waited_for {
             shared.core.announce();
         }
-        drop(turn);
-        // What it does is the user's.
         drop(old);
         Ok(receivers)
     }

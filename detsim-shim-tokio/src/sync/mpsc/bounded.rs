@@ -90,8 +90,11 @@ impl<T> Sender<T> {
     /// Waits until the receiver is gone or closed.
     #[track_caller]
     pub fn closed(&self) -> impl Future<Output = ()> {
-        let mut closing = Closing::new(self.tx.chan(), Location::caller());
-        async move { poll_fn(|cx| closing.poll(cx)).await }
+        let site = Location::caller();
+        async move {
+            let mut closing = Closing::new(self.tx.chan(), site);
+            poll_fn(|cx| closing.poll(cx)).await
+        }
     }
 
     /// Sends, if there is a place.

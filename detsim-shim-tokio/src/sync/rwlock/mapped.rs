@@ -18,7 +18,9 @@ pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 #[clippy::has_significant_drop]
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
-    pub(super) held: OwnedExclusive<T, U>,
+    held: OwnedExclusive<T, U>,
+    /// As in tokio `Send` and `Sync` only where a lock of such parts can be shared.
+    _lock: PhantomData<Arc<RwLock<U>>>,
 }
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
@@ -47,12 +49,16 @@ impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {
 }
 
 impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
+    pub(super) fn new(held: OwnedExclusive<T, U>) -> Self {
+        Self { held, _lock: PhantomData }
+    }
+
     /// A guard of a part of this part.
     pub fn map<F, V: ?Sized>(this: Self, f: F) -> OwnedRwLockMappedWriteGuard<T, V>
     where
         F: FnOnce(&mut U) -> &mut V,
     {
-        OwnedRwLockMappedWriteGuard { held: this.held.map(f) }
+        OwnedRwLockMappedWriteGuard::new(this.held.map(f))
     }
 
     /// A guard of a part of this part, where there is one.
@@ -66,8 +72,7 @@ impl<T: ?Sized, U: ?Sized> OwnedRwLockMappedWriteGuard<T, U> {
     where
         F: FnOnce(&mut U) -> Option<&mut V>,
     {
-        let mapped = this.held.try_map(f);
-        mapped.map(|held| OwnedRwLockMappedWriteGuard { held }).map_err(|held| Self { held })
+        this.held.try_map(f).map(OwnedRwLockMappedWriteGuard::new).map_err(Self::new)
     }
 
     /// The lock.

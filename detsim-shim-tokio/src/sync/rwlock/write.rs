@@ -85,7 +85,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
     where
         F: FnOnce(&mut T) -> &mut U,
     {
-        OwnedRwLockMappedWriteGuard { held: this.held.map(f) }
+        OwnedRwLockMappedWriteGuard::new(this.held.map(f))
     }
 
     /// A guard to read a part of the value, which others may then read as well.
@@ -108,7 +108,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
         let mapped = this.held.try_map(f);
-        mapped.map(|held| OwnedRwLockMappedWriteGuard { held }).map_err(|held| Self { held })
+        mapped.map(OwnedRwLockMappedWriteGuard::new).map_err(|held| Self { held })
     }
 
     /// A guard to read a part of the value, where there is one; others may then read as well.
@@ -128,7 +128,7 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
 
     /// A guard of the type of those of parts.
     pub fn into_mapped(this: Self) -> OwnedRwLockMappedWriteGuard<T> {
-        OwnedRwLockMappedWriteGuard { held: this.held }
+        OwnedRwLockMappedWriteGuard::new(this.held)
     }
 
     /// A guard to read, without anybody writing in between. Others may then read as well.
