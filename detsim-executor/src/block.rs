@@ -52,6 +52,8 @@ pub enum ResourceKind {
     Word,
     /// A cell that is set once and waited for.
     SetOnce,
+    /// A stream of bytes in memory.
+    Stream,
 }
 
 impl ResourceKind {
@@ -73,6 +75,7 @@ impl ResourceKind {
             Self::BlockingPool => "blocking pool",
             Self::Word => "lock, condition or parked thread of std's kind",
             Self::SetOnce => "SetOnce",
+            Self::Stream => "stream",
         }
     }
 }

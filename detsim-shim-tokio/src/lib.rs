@@ -24,6 +24,8 @@ mod blocking;
 #[cfg(detsim)]
 mod context;
 #[cfg(detsim)]
+pub mod io;
+#[cfg(detsim)]
 #[doc(hidden)]
 pub mod macros;
 #[cfg(all(detsim, feature = "process"))]
