@@ -109,7 +109,7 @@ fn threads_without_a_run_lose_nothing() {
     let threads: Vec<_> = (0..2)
         .map(|_| {
             let sender = sender.clone();
-            let sends = move || (0..500).for_each(|n| drop(sender.send(n).unwrap()));
+            let sends = move || (0..500).for_each(|n| assert_eq!(sender.send(n).unwrap(), 1));
             std::thread::Builder::new().spawn(sends).unwrap()
         })
         .collect();

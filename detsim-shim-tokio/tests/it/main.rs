@@ -8,13 +8,17 @@ mod blocking;
 mod broadcast;
 mod coop;
 mod deadlock;
+mod determinism;
 mod entry;
 mod fairness;
+mod io;
 mod macros;
 mod mpsc;
 mod mutex;
 mod notify;
 mod oneshot;
+#[cfg(feature = "io-util")]
+mod parity;
 mod runtime;
 mod rwlock;
 mod semaphore;

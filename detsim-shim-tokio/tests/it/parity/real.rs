@@ -1,0 +1,15 @@
+//! The contract over tokio itself.
+
+use ::tokio;
+
+#[path = "cells.rs"]
+mod cells;
+#[path = "channels.rs"]
+mod channels;
+#[path = "facts.rs"]
+mod facts;
+#[path = "locks.rs"]
+mod locks;
+
+pub(super) use cells::run;
+pub(super) use facts::{futures, types};

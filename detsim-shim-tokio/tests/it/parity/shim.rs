@@ -1,0 +1,16 @@
+//! The contract over the shim.
+#![expect(clippy::duplicate_mod, reason = "once over tokio and once over the shim")]
+
+use detsim_shim_tokio as tokio;
+
+#[path = "cells.rs"]
+mod cells;
+#[path = "channels.rs"]
+mod channels;
+#[path = "facts.rs"]
+mod facts;
+#[path = "locks.rs"]
+mod locks;
+
+pub(super) use cells::run;
+pub(super) use facts::{futures, types};
