@@ -113,8 +113,7 @@ fn which_receiver_is_woken_first_is_a_choice() {
         }
         drop(sim.spawn("", async move { sender.send(()).unwrap() }));
         sim.run().unwrap();
-        let order = log.lock().unwrap().clone();
-        order
+        log.lock().unwrap().clone()
     };
     assert_eq!((0..30).map(order).collect::<BTreeSet<_>>().len(), 3);
     assert!((0..30).all(|seed| order(seed) == order(seed)));

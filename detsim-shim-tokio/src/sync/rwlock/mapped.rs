@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
     held: Exclusive<'a, T>,
     /// As in tokio `Send` and `Sync` only where a lock of such parts can be shared.
-    _lock: PhantomData<&'a RwLock<T>>,
+    _lock: PhantomData<&'a std::sync::RwLock<T>>,
 }
 
 /// As [`RwLockMappedWriteGuard`], of a lock in an [`Arc`], which it keeps alive.
@@ -20,7 +20,7 @@ pub struct RwLockMappedWriteGuard<'a, T: ?Sized> {
 pub struct OwnedRwLockMappedWriteGuard<T: ?Sized, U: ?Sized = T> {
     held: OwnedExclusive<T, U>,
     /// As in tokio `Send` and `Sync` only where a lock of such parts can be shared.
-    _lock: PhantomData<Arc<RwLock<U>>>,
+    _lock: PhantomData<Arc<std::sync::RwLock<U>>>,
 }
 
 impl<'a, T: ?Sized> RwLockMappedWriteGuard<'a, T> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     held: Exclusive<'a, T>,
     /// As in tokio `Send` and `Sync` only where the lock can be shared.
-    _lock: PhantomData<&'a RwLock<T>>,
+    _lock: PhantomData<&'a std::sync::RwLock<T>>,
 }
 
 /// As [`RwLockWriteGuard`], of a lock in an [`Arc`], which it keeps alive.

@@ -1,5 +1,6 @@
 //! Channels: every method, by its type.
 #![expect(dead_code, reason = "what waits is compiled, not called")]
+#![expect(clippy::type_complexity, reason = "these are the types")]
 
 use super::tokio;
 use std::future::Future;
