@@ -277,6 +277,7 @@ impl Kernel {
     }
 
     /// The tag of a slot.
+    #[inline]
     pub(crate) fn tag_of(&self, slot: u32) -> TaskTag {
         self.tasks.tag(slot)
     }

@@ -11,7 +11,7 @@ use clap::Args;
 use crate::failure::{Failure, Result};
 use crate::process::{self, Config};
 use crate::steps::Steps;
-use crate::{bench, readme, test, tidy};
+use crate::{bench, conformance, readme, test, tidy};
 
 /// Run everything that a change has to pass.
 #[derive(Args, Debug)]
@@ -31,6 +31,7 @@ impl Ci {
         steps.run_plain("determinism", determinism);
         steps.run_plain("README commands", readme::run_commands);
         steps.run("benches", bench::check);
+        steps.run("conformance", conformance::check);
         if self.full {
             full::run(&mut steps);
         }

@@ -15,6 +15,8 @@ use clap::Args;
 
 use crate::failure::{Failure, Result};
 use crate::process;
+use crate::steps::Outcome;
+use crate::tally::Tally;
 use expectations::Expectations;
 use run::{Results, Runner};
 use scratch::Scratch;
@@ -43,6 +45,11 @@ const COMPAT: &str = "COMPAT.md";
 
 impl Conformance {
     pub(crate) fn run(&self) -> Result {
+        self.judge().map(|_| ())
+    }
+
+    /// Runs the tests, and fails where one does not do what is expected of it.
+    fn judge(&self) -> Result<Results> {
         let scratch = Scratch::make(|program| self.wants(program))?;
         let results = self.results(&scratch)?;
         let mut expectations = read()?;
@@ -55,7 +62,7 @@ impl Conformance {
         println!("{}{}", compat::counts(&expectations, &results), judged.news());
         judged.broken.iter().for_each(|line| println!("{line}"));
         match judged.broken.len() {
-            0 => Ok(()),
+            0 => Ok(results),
             count => Err(Failure::new(format!("{count} expectation(s) not met, listed above"))),
         }
     }
@@ -80,6 +87,15 @@ impl Conformance {
     fn wants(&self, program: &str) -> bool {
         self.programs.is_empty() || self.programs.iter().any(|start| program.starts_with(start))
     }
+}
+
+/// Runs all of them, as CI does. A machine that is busy with other things is given the time that it
+/// needs.
+pub(crate) fn check(tally: &mut Tally) -> Result<Outcome> {
+    let all =
+        Conformance { programs: Vec::new(), jobs: None, repeat: 1, timeout: 30, update: false };
+    tally.passed += all.judge()?.passing();
+    Ok(Outcome::Passed)
 }
 
 fn parallelism() -> usize {

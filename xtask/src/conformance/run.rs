@@ -34,6 +34,12 @@ pub(super) struct Results {
     pub(super) refused: Vec<String>,
 }
 
+impl Results {
+    pub(super) fn passing(&self) -> u64 {
+        self.tests.values().filter(|outcome| **outcome == Outcome::Pass).count() as u64
+    }
+}
+
 /// A test by the names of its program and of itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Test {
