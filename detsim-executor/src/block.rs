@@ -54,6 +54,20 @@ pub enum ResourceKind {
     SetOnce,
     /// A stream of bytes in memory.
     Stream,
+    /// A one-way stream of bytes.
+    Pipe,
+    /// A socket that takes connections.
+    TcpListener,
+    /// A connection, or a socket that may become one.
+    TcpStream,
+    /// A socket for datagrams.
+    UdpSocket,
+    /// A local socket for datagrams.
+    UnixDatagram,
+    /// A local socket that takes connections.
+    UnixListener,
+    /// A local connection.
+    UnixStream,
 }
 
 impl ResourceKind {
@@ -76,6 +90,13 @@ impl ResourceKind {
             Self::Word => "lock, condition or parked thread of std's kind",
             Self::SetOnce => "SetOnce",
             Self::Stream => "stream",
+            Self::Pipe => "pipe",
+            Self::TcpListener => "TcpListener",
+            Self::TcpStream => "TcpStream",
+            Self::UdpSocket => "UdpSocket",
+            Self::UnixDatagram => "UnixDatagram",
+            Self::UnixListener => "UnixListener",
+            Self::UnixStream => "UnixStream",
         }
     }
 }
@@ -122,6 +143,10 @@ pub enum OpKind {
     Park,
     /// Wakes who waits for a word of memory.
     Unpark,
+    /// Takes a connection.
+    Accept,
+    /// Makes a connection.
+    Connect,
 }
 
 impl OpKind {
@@ -145,6 +170,8 @@ impl OpKind {
             Self::Write => "write",
             Self::Park => "blocking wait",
             Self::Unpark => "wake of a blocked thread",
+            Self::Accept => "accept",
+            Self::Connect => "connect",
         }
     }
 

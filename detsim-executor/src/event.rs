@@ -140,6 +140,8 @@ pub enum NetEvent {
     Partitioned { from: SetId, to: SetId, holds: bool },
     /// A message was sent.
     Sent { message: u32, from: NodeId, to: NodeId, latency_ns: Wide },
+    /// A fault reset a connection at one end; `by` is who wrote to it.
+    Reset { by: NodeId, at: NodeId },
 }
 
 /// Why a message was lost.
@@ -155,6 +157,8 @@ pub enum DropReason {
     NoSender,
     /// The link is cut.
     Partition,
+    /// A rule of the scenario says so.
+    Rule,
 }
 
 /// What can happen to a disk.
@@ -352,7 +356,7 @@ impl NetEvent {
             | Self::Duplicated { from, to, .. }
             | Self::Held { from, to, .. }
             | Self::Sent { from, to, .. } => Some((from, to)),
-            Self::Healed { .. } | Self::Partitioned { .. } => None,
+            Self::Healed { .. } | Self::Partitioned { .. } | Self::Reset { .. } => None,
         }
     }
 

@@ -33,16 +33,35 @@
 
 #![forbid(unsafe_code)]
 
+mod agenda;
+mod dns;
+mod errno;
 mod flights;
+mod host;
 mod link;
+mod links;
 mod network;
 mod node_set;
+mod options;
+mod rule;
 mod settings;
+mod sockets;
 mod stats;
+mod table;
+mod tcp;
+mod udp;
+mod unix;
+mod waits;
 mod wire;
 
+pub use dns::{Lookup, LookupError};
 pub use link::{Order, Partition};
 pub use network::Network;
 pub use node_set::NodeSet;
+pub use options::Options;
+pub use rule::{Rule, Verdict};
 pub use settings::LinkSettings;
+pub use sockets::{Cut, How, Net, RuleGuard, Socket, Sockets};
 pub use stats::NetStats;
+pub use tcp::calls::Readiness;
+pub use waits::{Side, Ticket};

@@ -81,7 +81,7 @@ struct FaultDomains {
 }
 
 /// Which message of a link: its number, and whether it is the copy that a duplication made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Passage {
     pub(crate) ordinal: u32,
     pub(crate) is_copy: bool,

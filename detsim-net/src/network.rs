@@ -12,9 +12,10 @@ use std::rc::Rc;
 use detsim_executor::{Deadline, Device, Kernel, NodeId, Sim};
 
 use crate::link::Partition;
+use crate::links::known;
 use crate::node_set::NodeSet;
 use crate::stats::NetStats;
-use crate::wire::{self, Due, NO_SLOT, Wire, known};
+use crate::wire::{self, Due, NO_SLOT, Wire};
 
 /// What a node does with a message: it is told who sent it.
 type Handler<M> = Box<dyn FnMut(NodeId, M)>;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use detsim_executor::{NodeId, Ratio};
 
 use crate::link::{LinkConfig, Order};
+use crate::links::known;
 use crate::network::Network;
-use crate::wire::known;
 
 impl<M> Network<M> {
     /// How long messages that are sent from now on take, on every link: between `min` and `max`,
@@ -76,7 +76,7 @@ impl<M> Network<M> {
 
     #[track_caller]
     fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
-        self.with(|wire, kernel| wire.configure_all(kernel, change));
+        self.with(|wire, kernel| wire.links.configure_all(kernel, change));
     }
 }
 
@@ -129,12 +129,12 @@ impl<M> LinkSettings<'_, M> {
 
     #[track_caller]
     fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
-        known(self.network.with(|wire, kernel| wire.configure(kernel, self.ends, change)));
+        known(self.network.with(|wire, kernel| wire.links.configure(kernel, self.ends, change)));
     }
 }
 
 #[track_caller]
-fn delay_range(min: Duration, max: Duration) -> impl Fn(&mut LinkConfig) {
+pub(crate) fn delay_range(min: Duration, max: Duration) -> impl Fn(&mut LinkConfig) {
     assert!(min <= max, "detsim: the delay range {min:?}..={max:?} is empty; its end comes first");
     let nanos = |duration: Duration| u64::try_from(duration.as_nanos()).ok();
     let (Some(min_ns), Some(max_ns)) = (nanos(min), nanos(max)) else {
@@ -144,13 +144,13 @@ fn delay_range(min: Duration, max: Duration) -> impl Fn(&mut LinkConfig) {
 }
 
 #[track_caller]
-fn drop_rate(rate: f64) -> impl Fn(&mut LinkConfig) {
+pub(crate) fn drop_rate(rate: f64) -> impl Fn(&mut LinkConfig) {
     let loss = Ratio::from_rate("the drop rate", rate);
     move |config| config.loss = loss
 }
 
 #[track_caller]
-fn duplicate_rate(rate: f64) -> impl Fn(&mut LinkConfig) {
+pub(crate) fn duplicate_rate(rate: f64) -> impl Fn(&mut LinkConfig) {
     let duplicate = Ratio::from_rate("the duplicate rate", rate);
     move |config| config.duplicate = duplicate
 }

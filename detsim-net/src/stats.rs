@@ -26,6 +26,8 @@ pub struct NetStats {
     pub dropped_no_sender: u64,
     /// Lost because the link was cut.
     pub dropped_by_partition: u64,
+    /// Lost by a rule of the scenario.
+    pub dropped_by_rule: u64,
 }
 
 impl NetStats {
@@ -36,6 +38,7 @@ impl NetStats {
             + self.dropped_no_receiver
             + self.dropped_no_sender
             + self.dropped_by_partition
+            + self.dropped_by_rule
     }
 
     /// Those that are on their way, or held.
@@ -50,6 +53,7 @@ impl NetStats {
             DropReason::NoReceiver => &mut self.dropped_no_receiver,
             DropReason::NoSender => &mut self.dropped_no_sender,
             DropReason::Partition => &mut self.dropped_by_partition,
+            DropReason::Rule => &mut self.dropped_by_rule,
         } += 1;
     }
 }

@@ -23,29 +23,20 @@ use detsim_executor::{
 };
 
 use crate::flights::{Flight, Flights};
-use crate::link::{Fate, Launch, Link, LinkConfig, Partition, Passage};
+use crate::link::{Fate, Launch, Partition, Passage};
+use crate::links::{Links, Unknown, check, known};
 use crate::stats::NetStats;
 
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Wire {
     device: Option<DeviceId>,
-    defaults: LinkConfig,
     rule: Partition,
-    links: Vec<Directed>,
-    /// By sender and receiver, a link's place in `links`, or [`NO_LINK`].
-    places: Vec<Vec<u32>>,
+    pub(crate) links: Links,
     ports: Vec<Port>,
     flights: Flights,
     held: Vec<u32>,
     stats: NetStats,
-}
-
-#[derive(Debug)]
-struct Directed {
-    link: Link,
-    from: NodeId,
-    to: NodeId,
 }
 
 /// Where a node is plugged in.
@@ -55,10 +46,6 @@ struct Port {
     /// Everything that happened on the network before what its handler does next.
     history: u64,
 }
-
-/// A node that was never made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Unknown(pub(crate) NodeId);
 
 /// The slots for the payload of a message that was sent, and for its copy, or [`NO_SLOT`].
 #[derive(Clone, Copy, Debug)]
@@ -89,7 +76,6 @@ enum Obstacle {
 }
 
 pub(crate) const NO_SLOT: u32 = u32::MAX;
-const NO_LINK: u32 = u32::MAX;
 
 /// Gives `f` the wire and the kernel.
 #[inline]
@@ -113,25 +99,12 @@ pub(crate) fn receive(wire: &RefCell<Wire>) -> Option<Due> {
     context::with(|kernel| wire.borrow_mut().receive(kernel)).flatten()
 }
 
-#[track_caller]
-pub(crate) fn known<T>(result: Result<T, Unknown>) -> T {
-    match result {
-        Ok(value) => value,
-        Err(Unknown(node)) => panic!(
-            "detsim: there is no node {node} in this simulation; its id is of another one; make \
-             nodes with `Sim::node`"
-        ),
-    }
-}
-
 impl Wire {
     pub(crate) fn new() -> Self {
         Self {
             device: None,
-            defaults: LinkConfig::default(),
             rule: Partition::Drop,
-            links: Vec::new(),
-            places: Vec::new(),
+            links: Links::default(),
             ports: Vec::new(),
             flights: Flights::default(),
             held: Vec::new(),
@@ -156,9 +129,9 @@ impl Wire {
     /// A message leaves.
     #[inline]
     fn send(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<Sent, Unknown> {
-        let place = self.place(kernel, from, to)?;
+        let place = self.links.place(kernel, from, to)?;
         let now = kernel.now();
-        let link = &mut self.links[place as usize].link;
+        let link = self.links.at_mut(place);
         let launch = link.launch(now, kernel.choices());
         let sig = link.sig();
         let message = self.stats.sent;
@@ -268,7 +241,7 @@ impl Wire {
 
     #[inline]
     fn obstacle(&self, kernel: &mut Kernel, flight: Flight) -> Option<Obstacle> {
-        let link = &self.links[flight.link as usize].link;
+        let link = self.links.at(flight.link);
         let state = kernel.node_state(flight.to);
         match (link.cut(), state) {
             (Some(Partition::Drop), _) => return Some(Obstacle::Lose(DropReason::Partition)),
@@ -326,70 +299,11 @@ impl Wire {
     fn add_ports(&mut self, n: usize) {
         self.ports.resize(n, Port::default());
     }
-
-    #[inline]
-    fn place(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<u32, Unknown> {
-        let row = self.places.get(usize::from(from.0));
-        match row.and_then(|row| row.get(usize::from(to.0))) {
-            Some(&place) if place != NO_LINK => Ok(place),
-            _ => self.connect(kernel, from, to),
-        }
-    }
-
-    #[cold]
-    fn connect(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Result<u32, Unknown> {
-        check(kernel, from)?;
-        check(kernel, to)?;
-        let (row, column) = (usize::from(from.0), usize::from(to.0));
-        self.places.resize(self.places.len().max(row + 1), Vec::new());
-        let row = &mut self.places[row];
-        row.resize(row.len().max(column + 1), NO_LINK);
-        row[column] = self.links.len() as u32;
-        let name = link_name(kernel, from, to);
-        let link = Link::new(&name, self.defaults, kernel.choices());
-        self.links.push(Directed { link, from, to });
-        Ok(self.links.len() as u32 - 1)
-    }
-
-    /// Changes the settings of every link, present and future.
-    pub(crate) fn configure_all(&mut self, kernel: &mut Kernel, change: &dyn Fn(&mut LinkConfig)) {
-        change(&mut self.defaults);
-        self.links.iter_mut().for_each(|link| link.configure(kernel, change));
-    }
-
-    /// Changes the settings of one link.
-    pub(crate) fn configure(
-        &mut self,
-        kernel: &mut Kernel,
-        (from, to): (NodeId, NodeId),
-        change: &dyn Fn(&mut LinkConfig),
-    ) -> Result<(), Unknown> {
-        let place = self.place(kernel, from, to)?;
-        self.links[place as usize].configure(kernel, change);
-        Ok(())
-    }
-}
-
-impl Directed {
-    fn configure(&mut self, kernel: &mut Kernel, change: &dyn Fn(&mut LinkConfig)) {
-        let mut config = self.link.config();
-        change(&mut config);
-        let name = link_name(kernel, self.from, self.to);
-        self.link.configure(&name, config, kernel.choices());
-    }
 }
 
 /// The number of a message in an event: a recorded run ends before it has sent 2^32.
 fn number(message: u64) -> u32 {
     message as u32
-}
-
-fn link_name(kernel: &Kernel, from: NodeId, to: NodeId) -> String {
-    format!("net/{}/{}", kernel.node_name(from), kernel.node_name(to))
-}
-
-fn check(kernel: &Kernel, node: NodeId) -> Result<(), Unknown> {
-    kernel.node_state(node).map(|_| ()).ok_or(Unknown(node))
 }
 
 /// A node that is down sends nothing, whatever the destructors of its tasks say.

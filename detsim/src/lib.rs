@@ -42,6 +42,7 @@ mod hook;
 mod interpose;
 mod log;
 mod minimize;
+mod net;
 mod outcome;
 mod parting;
 mod recording;
@@ -65,7 +66,10 @@ pub use detsim_fs::{
     FaultyStorage, SECTOR_BYTES, VolumeConfig,
 };
 pub use detsim_macros::{main, test};
-pub use detsim_net::{LinkSettings, NetStats, Network, NodeSet, Order, Partition};
+pub use detsim_net::{
+    Cut, LinkSettings, Net, NetStats, Network, NodeSet, Order, Partition, Rule, RuleGuard, Verdict,
+};
+pub use net::NodeBuilder;
 
 #[doc(hidden)]
 pub mod __private {

@@ -150,6 +150,9 @@ impl<'a> Predicate<'a> {
                 write!(f, "heal {} -> {}", self.set(from), self.set(to))
             }
             NetEvent::Held { message, .. } => write!(f, "message {message} is held back"),
+            NetEvent::Reset { at, .. } => {
+                write!(f, "a connection is reset at {}", self.tables.node_shown(at))
+            }
             NetEvent::Partitioned { from, to, holds } => {
                 let rule = if holds { "holds" } else { "drops" };
                 write!(f, "partition {} -> {} ({rule})", self.set(from), self.set(to))
@@ -218,6 +221,7 @@ impl DropReason {
             Self::NoReceiver => "nobody listens",
             Self::NoSender => "the sender is down",
             Self::Partition => "partition",
+            Self::Rule => "a rule of the scenario",
         }
     }
 }

@@ -1,14 +1,16 @@
 //! Partitions, and what is held back.
 //!
-//! Owns: cutting and opening sets of links, and what becomes of messages that wait behind a cut
-//! link or for a paused node. Does not own: what a cut link does to a message ([`crate::link`]).
+//! Owns: what becomes of messages that wait behind a cut
+//! link or for a paused node. Does not own: which links are cut ([`crate::links`]), or what a cut link
+//! does to a message ([`crate::link`]).
 
-use detsim_executor::event::{DropReason, NetEvent};
-use detsim_executor::{Event, Kernel, NodeId, NodeState};
+use detsim_executor::event::DropReason;
+use detsim_executor::{Kernel, NodeId, NodeState};
 
-use super::{Unknown, Wire};
+use super::Wire;
 use crate::flights::{Flight, Flights};
 use crate::link::Partition;
+use crate::links::Unknown;
 
 impl Wire {
     /// What the partitions that start from now on do.
@@ -24,18 +26,9 @@ impl Wire {
         from: &[NodeId],
         to: &[NodeId],
     ) -> Result<Vec<u32>, Unknown> {
-        for (from, to) in pairs(from, to) {
-            let place = self.place(kernel, from, to)?;
-            self.links[place as usize].link.set_cut(Some(self.rule));
-        }
-        let holds = self.rule == Partition::Hold;
-        kernel.record_with(|kernel| {
-            let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-            Event::Net(NetEvent::Partitioned { from, to, holds })
-        });
+        self.links.cut(kernel, from, to, self.rule)?;
         let links = &self.links;
-        let drops =
-            |flight: Flight| links[flight.link as usize].link.cut() == Some(Partition::Drop);
+        let drops = |flight: Flight| links.at(flight.link).cut() == Some(Partition::Drop);
         let dropped = take_held(&mut self.held, &self.flights, drops);
         Ok(self.lose_held(kernel, dropped, DropReason::Partition))
     }
@@ -47,35 +40,23 @@ impl Wire {
         from: &[NodeId],
         to: &[NodeId],
     ) -> Result<(), Unknown> {
-        for (from, to) in pairs(from, to) {
-            let place = self.place(kernel, from, to)?;
-            self.links[place as usize].link.set_cut(None);
-        }
-        record_healed(kernel, from, to);
+        self.links.open(kernel, from, to)?;
         self.release(kernel);
         Ok(())
     }
 
     /// Opens all links.
     pub(crate) fn open_all(&mut self, kernel: &mut Kernel) {
-        let (mut from, mut to) = (Vec::new(), Vec::new());
-        for directed in self.links.iter_mut().filter(|directed| directed.link.cut().is_some()) {
-            directed.link.set_cut(None);
-            from.push(directed.from);
-            to.push(directed.to);
+        if self.links.open_all(kernel) {
+            self.release(kernel);
         }
-        if from.is_empty() {
-            return;
-        }
-        record_healed(kernel, &sorted(from), &sorted(to));
-        self.release(kernel);
     }
 
     /// Lets everything arrive now, in order, that nothing holds any more.
     pub(crate) fn release(&mut self, kernel: &mut Kernel) {
         let links = &self.links;
         let goes = |flight: Flight| {
-            links[flight.link as usize].link.cut() != Some(Partition::Hold)
+            links.at(flight.link).cut() != Some(Partition::Hold)
                 && kernel.node_state(flight.to) != Some(NodeState::Paused)
         };
         let freed = take_held(&mut self.held, &self.flights, goes);
@@ -103,22 +84,4 @@ fn take_held(held: &mut Vec<u32>, flights: &Flights, goes: impl Fn(Flight) -> bo
     let (gone, kept) = held.drain(..).partition(|slot| goes(flights.flight(*slot)));
     *held = kept;
     gone
-}
-
-/// Every pair of a sender and another receiver: nothing cuts a node off from itself.
-fn pairs(from: &[NodeId], to: &[NodeId]) -> impl Iterator<Item = (NodeId, NodeId)> {
-    from.iter().flat_map(|from| to.iter().map(|to| (*from, *to))).filter(|(from, to)| from != to)
-}
-
-fn record_healed(kernel: &mut Kernel, from: &[NodeId], to: &[NodeId]) {
-    kernel.record_with(|kernel| {
-        let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-        Event::Net(NetEvent::Healed { from, to })
-    });
-}
-
-fn sorted(mut nodes: Vec<NodeId>) -> Vec<NodeId> {
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes
 }

@@ -5,4 +5,6 @@ mod faults;
 mod life;
 mod misuse;
 mod nodes;
+mod probes;
+mod tcp;
 mod world;

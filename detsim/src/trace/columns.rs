@@ -89,7 +89,9 @@ pub(super) fn color(event: &Event) -> Option<Color> {
         Event::Blocked { .. } | Event::Preempted { .. } => Some(Color::Yellow),
         Event::Chose { .. } => Some(Color::Bold),
         Event::Panicked { .. }
-        | Event::Net(NetEvent::Dropped { .. } | NetEvent::Partitioned { .. })
+        | Event::Net(
+            NetEvent::Dropped { .. } | NetEvent::Partitioned { .. } | NetEvent::Reset { .. },
+        )
         | Event::Node { change: NodeChange::Crashed | NodeChange::Killed, .. } => Some(Color::Red),
         Event::Stepped { .. } => Some(Color::Dim),
         _ => None,

@@ -184,6 +184,7 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
         NetEvent::Healed { .. } => ("healed", None),
         NetEvent::Held { message, .. } => ("held", Some(message)),
         NetEvent::Partitioned { .. } => ("partitioned", None),
+        NetEvent::Reset { .. } => ("reset", None),
         NetEvent::Sent { message, .. } => ("sent", Some(message)),
     };
     object.text("event", word);
@@ -198,6 +199,10 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
                 let names = tables.set(set).iter().map(|node| tables.node_shown(*node).to_string());
                 object.text(name, names.collect::<Vec<_>>().join(" "));
             }
+        }
+        NetEvent::Reset { by, at } => {
+            object.text("from", tables.node_shown(by));
+            object.text("to", tables.node_shown(at));
         }
         _ => {}
     }

@@ -92,7 +92,7 @@ impl Model {
             }
             NetEvent::Partitioned { from, to, .. } => self.cut.push((place, from, to)),
             NetEvent::Healed { from, to } => self.heal(trace, place, from, to),
-            NetEvent::Duplicated { .. } | NetEvent::Held { .. } => {}
+            NetEvent::Duplicated { .. } | NetEvent::Held { .. } | NetEvent::Reset { .. } => {}
         }
     }
 

@@ -1,0 +1,91 @@
+//! The options of a socket.
+//!
+//! Owns: [`Options`], with Linux's defaults. Does not own: what an option does.
+
+use std::time::Duration;
+
+/// The options of a socket, as `setsockopt` knows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Options {
+    /// `TCP_NODELAY`: a small segment does not wait for the acknowledgement of the one before.
+    pub nodelay: bool,
+    /// `TCP_QUICKACK`. The acknowledgements of the simulation are quick whatever it says.
+    pub quickack: bool,
+    /// `SO_KEEPALIVE`: a peer that is gone is noticed while nothing is sent.
+    pub keepalive: bool,
+    /// `SO_REUSEADDR`.
+    pub reuse_address: bool,
+    /// `SO_REUSEPORT`.
+    pub reuse_port: bool,
+    /// `SO_LINGER`: with zero, closing resets the connection.
+    pub linger: Option<Duration>,
+    /// `IP_TTL`.
+    pub ttl: u32,
+    /// `IP_TOS`.
+    pub tos: u32,
+    /// `IPV6_TCLASS`.
+    pub traffic_class: u32,
+    /// `SO_SNDBUF`, in bytes, doubled as Linux does; `None` where it was never set.
+    pub send_buffer: Option<u32>,
+    /// `SO_RCVBUF`, in bytes, doubled as Linux does; `None` where it was never set.
+    pub receive_buffer: Option<u32>,
+    /// `SO_BINDTODEVICE`.
+    pub device: Option<Vec<u8>>,
+    /// `IPV6_V6ONLY`: a wildcard of IPv6 takes no IPv4.
+    pub only_v6: bool,
+    /// `SO_BROADCAST`.
+    pub broadcast: bool,
+    /// `IP_MULTICAST_LOOP`.
+    pub multicast_loop_v4: bool,
+    /// `IPV6_MULTICAST_LOOP`.
+    pub multicast_loop_v6: bool,
+    /// `IP_MULTICAST_TTL`.
+    pub multicast_ttl_v4: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            nodelay: false,
+            quickack: true,
+            keepalive: false,
+            reuse_address: false,
+            reuse_port: false,
+            linger: None,
+            ttl: 64,
+            tos: 0,
+            traffic_class: 0,
+            send_buffer: None,
+            receive_buffer: None,
+            device: None,
+            only_v6: false,
+            broadcast: false,
+            multicast_loop_v4: true,
+            multicast_loop_v6: true,
+            multicast_ttl_v4: 1,
+        }
+    }
+}
+
+impl Options {
+    /// `SO_SNDBUF` as it reads: Linux's default before it is set.
+    pub fn send_buffer_size(&self) -> u32 {
+        self.send_buffer.unwrap_or(16_384)
+    }
+
+    /// `SO_RCVBUF` as it reads: Linux's default before it is set.
+    pub fn receive_buffer_size(&self) -> u32 {
+        self.receive_buffer.unwrap_or(131_072)
+    }
+
+    /// Sets `SO_SNDBUF`: Linux keeps the double, and no less than this.
+    pub fn set_send_buffer_size(&mut self, bytes: u32) {
+        self.send_buffer = Some(bytes.saturating_mul(2).clamp(4_608, 8 << 20));
+    }
+
+    /// Sets `SO_RCVBUF`: Linux keeps the double, and no less than this.
+    pub fn set_receive_buffer_size(&mut self, bytes: u32) {
+        self.receive_buffer = Some(bytes.saturating_mul(2).clamp(2_304, 8 << 20));
+    }
+}

@@ -1,0 +1,530 @@
+//! The sockets of a simulation.
+//!
+//! Owns: [`Sockets`], the one network that the sockets of a simulation share; its table of sockets, its
+//! queue of events, and how a packet takes a link. Does not own: protocols (`tcp.rs`, `udp.rs`), calls
+//! with their waits (`sockets/socket.rs`), nodes. Invariants: no user code runs in here; whoever is
+//! woken is woken when the world has been left; the kernel always knows when the next event is due.
+
+mod dispatch;
+mod faults;
+mod local;
+mod netstat;
+mod socket;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Waker;
+
+use detsim_executor::event::{DropReason, NetEvent, Wide};
+use detsim_executor::rng::fold;
+use detsim_executor::{
+    Bound, Deadline, Device, DeviceId, Domain, Event, In, Kernel, NodeId, Object, Party, Ratio,
+    Sim, SimTime, context,
+};
+
+pub use self::faults::{Cut, Net, RuleGuard};
+pub use self::socket::{How, Socket};
+use crate::agenda::Agenda;
+use crate::dns::Names;
+use crate::errno::{Errno, Result};
+use crate::host::{Hosts, Protocol};
+use crate::link::{Fate, LinkConfig, Partition, Passage};
+use crate::links::Links;
+use crate::options::Options;
+use crate::rule::{Rules, Verdict};
+use crate::table::{Key, Table};
+use crate::tcp::{Connection, ConnectionKey, State, Step, TcpSocket};
+use crate::udp::{Parcel, ParcelKey, UdpSocket};
+use crate::unix::{Channel, NameTable, Unix};
+use crate::waits::{Side, Waits};
+
+/// The network that the sockets of a simulation share.
+///
+/// There is one for each simulation, made at the first use. Cheap to clone.
+#[derive(Clone)]
+pub struct Sockets {
+    world: Arc<Bound<World>>,
+}
+
+/// Everything about sockets.
+#[derive(Debug)]
+pub(crate) struct World {
+    device: Option<DeviceId>,
+    pub(crate) hosts: Hosts,
+    pub(crate) links: Links,
+    pub(crate) sockets: Table<Entry>,
+    pub(crate) connections: Table<Connection>,
+    /// Local streams and pipes, and who has which name.
+    pub(crate) channels: Table<Channel>,
+    pub(crate) unix_names: NameTable,
+    /// Sockets that were closed where their simulation did not run.
+    pub(crate) closed: Vec<SocketKey>,
+    /// Datagrams on their way.
+    pub(crate) parcels: Table<Parcel>,
+    pub(crate) agenda: Agenda<What>,
+    armed: Option<Deadline>,
+    /// What partitions that begin from now on do.
+    rule: Partition,
+    woken: Vec<Waker>,
+    /// Hosts without power.
+    dark: Vec<NodeId>,
+    messages: u32,
+    /// Connections that were ever begun.
+    pub(crate) connected: u64,
+    pub(crate) names: Names,
+    /// Host names other than the names of nodes.
+    pub(crate) hostnames: BTreeMap<NodeId, String>,
+    /// What the scenario says of packets.
+    pub(crate) rules: Rules,
+    /// How often sending a segment resets its connection.
+    pub(crate) resets: Ratio,
+    /// The stream of short reads and writes.
+    pub(crate) short: Option<Domain>,
+}
+
+/// One socket.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub(crate) node: NodeId,
+    pub(crate) object: Object,
+    pub(crate) waits: Waits,
+    /// What tokio would still take it to be ready for: [read, write].
+    pub(crate) ready: [bool; 2],
+    /// Whether an operation that is under way has asked to be stopped: [read, write].
+    pub(crate) asked: [bool; 2],
+    /// Who used it last: [read, write].
+    pub(crate) parties: [Option<Party>; 2],
+    pub(crate) options: Options,
+    pub(crate) kind: SocketKind,
+}
+
+pub(crate) type SocketKey = Key<Entry>;
+
+/// What a socket is.
+#[derive(Debug)]
+pub(crate) enum SocketKind {
+    Tcp(TcpSocket),
+    Udp(UdpSocket),
+    Unix(Unix),
+}
+
+/// An event of the network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum What {
+    Connection(ConnectionKey, Step),
+    Parcel(ParcelKey),
+    /// A socket learns that at its peer, on this node, nobody has the port.
+    Unreachable(SocketKey, SocketAddr, Packet, NodeId),
+}
+
+/// A packet on a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Packet {
+    pub(crate) passage: Passage,
+    pub(crate) message: u32,
+}
+
+/// What becomes of a packet that is sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flight {
+    pub(crate) packet: Packet,
+    pub(crate) at: SimTime,
+    pub(crate) lost: bool,
+    /// When a copy of it arrives as well.
+    pub(crate) copy_at: Option<SimTime>,
+    pub(crate) history: u64,
+}
+
+/// Packets are numbered apart from the messages of a [`crate::Network`].
+const FIRST_MESSAGE: u32 = 1 << 31;
+
+/// From a node to itself: 5 to 25 us, and no faults.
+fn loopback() -> LinkConfig {
+    LinkConfig { latency_ns_min: 5_000, latency_ns_max: 25_000, ..LinkConfig::default() }
+}
+
+impl Sockets {
+    /// Those of the simulation that runs on this thread; `None` where none runs.
+    pub fn current() -> Option<Self> {
+        context::sim().map(|sim| Self::of(&sim))
+    }
+
+    /// Those of a simulation.
+    pub fn of(sim: &Sim) -> Self {
+        if let Some(plug) = sim.device::<Plug>() {
+            return plug.sockets.clone();
+        }
+        let sockets = Self { world: Arc::new(Bound::new(World::new())) };
+        let device = sim.add_device(Rc::new(Plug { sockets: sockets.clone() }));
+        sockets.world.enter().device = Some(device);
+        sockets
+    }
+
+    /// Gives `f` the world and the kernel; `None` where the simulation has ended or is another
+    /// thread's.
+    #[inline]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(&mut World, &mut Kernel) -> R) -> Option<R> {
+        let mut section = self.world.enter();
+        let (world, kernel) = section.both();
+        let kernel = kernel?;
+        world.close_left(kernel);
+        let result = f(world, kernel);
+        leave(&mut section);
+        Some(result)
+    }
+}
+
+/// Says when the next event is due, and wakes who is to be woken.
+#[inline]
+fn leave(section: &mut In<'_, World>) {
+    let (world, kernel) = section.both();
+    if let Some(kernel) = kernel {
+        world.arm(kernel);
+    }
+    while let Some(waker) = section.woken.pop() {
+        section.wake(waker);
+    }
+}
+
+/// What the run loop calls.
+struct Plug {
+    sockets: Sockets,
+}
+
+impl Device for Plug {
+    fn next_deadline(&self) -> Option<Deadline> {
+        let mut section = self.sockets.world.enter();
+        section.prune();
+        section.armed = section.agenda.first().map(|(deadline, _)| deadline);
+        section.armed
+    }
+
+    fn handle(&self) {
+        self.sockets.with(World::happen);
+    }
+
+    fn on_crash(&self, node: NodeId) {
+        self.sockets.with(|world, kernel| world.crash(kernel, node));
+    }
+
+    fn on_kill(&self, node: NodeId) {
+        self.sockets.with(|world, kernel| world.kill(kernel, node));
+    }
+
+    fn on_restart(&self, node: NodeId) {
+        self.sockets.with(|world, _| world.dark.retain(|dark| *dark != node));
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            device: None,
+            hosts: Hosts::default(),
+            links: Links::with_loopback(loopback()),
+            sockets: Table::default(),
+            connections: Table::default(),
+            channels: Table::default(),
+            unix_names: NameTable::default(),
+            closed: Vec::new(),
+            parcels: Table::default(),
+            agenda: Agenda::default(),
+            armed: None,
+            rule: Partition::Drop,
+            woken: Vec::new(),
+            dark: Vec::new(),
+            messages: FIRST_MESSAGE,
+            connected: 0,
+            names: Names::default(),
+            hostnames: BTreeMap::new(),
+            rules: Rules::default(),
+            resets: Ratio::NEVER,
+            short: None,
+        }
+    }
+
+    // ------------------------------------------------------------ events
+
+    fn arm(&mut self, kernel: &mut Kernel) {
+        self.prune();
+        let first = self.agenda.first().map(|(deadline, _)| deadline);
+        if let (true, Some(device)) = (first != self.armed, self.device) {
+            self.armed = first;
+            kernel.set_deadline(device, first);
+        }
+    }
+
+    /// Drops events of the past: nothing that does not matter may move the clock.
+    fn prune(&mut self) {
+        while let Some((deadline, what)) = self.agenda.first()
+            && self.is_stale(deadline, what)
+        {
+            self.agenda.pop();
+        }
+    }
+
+    fn is_stale(&self, deadline: Deadline, what: What) -> bool {
+        let What::Connection(key, step) = what else { return false };
+        let Some(connection) = self.connections.get(key) else { return true };
+        match step {
+            Step::Lane(side) => {
+                let first = connection.lanes[side].flight.front();
+                first.is_none_or(|segment| segment.deadline != deadline)
+            }
+            _ => false,
+        }
+    }
+
+    fn happen(&mut self, kernel: &mut Kernel) {
+        self.prune();
+        let Some((_, what)) = self.agenda.pop() else { return };
+        match what {
+            What::Connection(key, step) => self.step(kernel, key, step),
+            What::Parcel(key) => self.parcel_due(kernel, key),
+            What::Unreachable(sender, peer, packet, from) => {
+                self.unreachable_due(kernel, sender, peer, packet, from);
+            }
+        }
+    }
+
+    fn step(&mut self, kernel: &mut Kernel, key: ConnectionKey, step: Step) {
+        match step {
+            Step::Lane(side) => self.lane_due(kernel, key, side),
+            Step::Acks(side) => self.acks_due(kernel, key, side),
+            Step::Syn(packet) => self.syn_due(kernel, key, packet),
+            Step::SynAck(packet) => self.syn_ack_due(kernel, key, packet),
+            Step::SynRetry => self.retry_syn(kernel, key),
+            Step::Reset(side, packet) => self.reset_due(kernel, key, side, packet),
+        }
+    }
+
+    // ------------------------------------------------------------ packets
+
+    /// A packet leaves.
+    pub(crate) fn fly(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Flight {
+        let now = kernel.now();
+        let place = self.place(kernel, from, to);
+        let link = self.links.at_mut(place);
+        let launch = link.launch(now, kernel.choices());
+        let sent = fold(link.sig(), u64::from(launch.ordinal));
+        let history = match kernel.task_history() {
+            Some(history) => history,
+            None => &mut self.hosts.of(from).history,
+        };
+        *history = fold(*history, sent);
+        let history = *history;
+        let message = self.messages;
+        self.messages = message.wrapping_add(1).max(FIRST_MESSAGE);
+        let verdict = if from == to { Verdict::Pass } else { self.rules.judge(from, to) };
+        let at = match verdict {
+            _ if from == to && kernel.is_clock_paused() => now,
+            Verdict::Delay(longer) => launch.at + longer,
+            _ => launch.at,
+        };
+        kernel.record_with(|_| {
+            let latency_ns = Wide::new((at - now).as_nanos() as u64);
+            Event::Net(NetEvent::Sent { message, from, to, latency_ns })
+        });
+        let (lost, copy_at) = match launch.fate {
+            _ if verdict == Verdict::Drop => (Some(DropReason::Rule), None),
+            Fate::Carried if verdict == Verdict::Duplicate => (None, Some(at)),
+            Fate::Carried => (None, None),
+            Fate::Doubled(at) => (None, Some(at)),
+            Fate::Cut => (Some(DropReason::Partition), None),
+            Fate::Lost => (Some(DropReason::LossAtSend), None),
+        };
+        if let Some(why) = lost {
+            dropped(kernel, message, (from, to), why);
+        }
+        let packet =
+            Packet { passage: Passage { ordinal: launch.ordinal, is_copy: false }, message };
+        Flight { packet, at, lost: lost.is_some(), copy_at, history }
+    }
+
+    /// What keeps a packet that is due from arriving: lost, or held until the link opens.
+    pub(crate) fn obstacle(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+        packet: Packet,
+    ) -> Option<Partition> {
+        let place = self.place(kernel, from, to);
+        let link = self.links.at(place);
+        let message = packet.message;
+        let why = match link.cut() {
+            Some(Partition::Hold) => {
+                kernel.record_with(|_| Event::Net(NetEvent::Held { message, from, to }));
+                return Some(Partition::Hold);
+            }
+            Some(Partition::Drop) => DropReason::Partition,
+            None if self.dark.contains(&to) => DropReason::NoReceiver,
+            None if link.loses(packet.passage, kernel.choices()) => DropReason::LossAtDelivery,
+            None => {
+                kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
+                return None;
+            }
+        };
+        dropped(kernel, message, (from, to), why);
+        Some(Partition::Drop)
+    }
+
+    /// Is the way from one host to another closed?
+    pub(crate) fn is_cut(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> bool {
+        let place = self.place(kernel, from, to);
+        self.links.at(place).cut().is_some() || self.dark.contains(&from) || self.dark.contains(&to)
+    }
+
+    /// The least time from one host to another.
+    pub(crate) fn latency_min(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+    ) -> std::time::Duration {
+        let place = self.place(kernel, from, to);
+        let paused = from == to && kernel.is_clock_paused();
+        let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
+        std::time::Duration::from_nanos(ns)
+    }
+
+    pub(crate) fn place(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> u32 {
+        let place = self.links.place(kernel, from, to);
+        place.expect("invariant: a host is a node of this simulation")
+    }
+
+    // ------------------------------------------------------------ sockets
+
+    /// A new socket of whoever runs.
+    pub(crate) fn open(
+        &mut self,
+        kernel: &Kernel,
+        kind: SocketKind,
+        object: Object,
+        options: Options,
+    ) -> SocketKey {
+        let node = kernel.current_node();
+        self.hosts.of(node);
+        self.sockets.insert(Entry {
+            node,
+            object,
+            waits: Waits::default(),
+            ready: [false, false],
+            asked: [false, false],
+            parties: [None, None],
+            options,
+            kind,
+        })
+    }
+
+    pub(crate) fn entry(&self, key: SocketKey) -> Result<&Entry> {
+        self.sockets.get(key).ok_or(Errno::BAD_FILE)
+    }
+
+    pub(crate) fn entry_mut(&mut self, key: SocketKey) -> Result<&mut Entry> {
+        self.sockets.get_mut(key).ok_or(Errno::BAD_FILE)
+    }
+
+    pub(crate) fn tcp(&self, key: SocketKey) -> Result<&TcpSocket> {
+        match &self.entry(key)?.kind {
+            SocketKind::Tcp(tcp) => Ok(tcp),
+            _ => Err(Errno::NOT_SUPPORTED),
+        }
+    }
+
+    pub(crate) fn tcp_mut(&mut self, key: SocketKey) -> Result<&mut TcpSocket> {
+        match &mut self.entry_mut(key)?.kind {
+            SocketKind::Tcp(tcp) => Ok(tcp),
+            _ => Err(Errno::NOT_SUPPORTED),
+        }
+    }
+
+    /// Something happened to a socket: who waits for it is woken.
+    pub(crate) fn notify(&mut self, kernel: &mut Kernel, key: SocketKey, side: Side) {
+        let Self { sockets, woken, .. } = self;
+        let Some(entry) = sockets.get_mut(key) else { return };
+        entry.ready[0] |= side.meets(Side::Read);
+        entry.ready[1] |= side.meets(Side::Write);
+        entry.waits.wake(kernel, &mut entry.object, side, woken);
+    }
+
+    /// Closes what was closed where its simulation did not run.
+    #[inline]
+    pub(crate) fn close_left(&mut self, kernel: &mut Kernel) {
+        while let Some(key) = self.closed.pop() {
+            self.close(kernel, key);
+        }
+    }
+
+    /// A program closes a socket, or dies with it.
+    pub(crate) fn close(&mut self, kernel: &mut Kernel, key: SocketKey) {
+        self.notify(kernel, key, Side::Either);
+        let Some(entry) = self.sockets.remove(key) else { return };
+        let resets = entry.options.linger.is_some_and(|linger| linger.is_zero());
+        let host = self.hosts.of(entry.node);
+        match entry.kind {
+            SocketKind::Unix(unix) => self.unix_close(kernel, key, entry.node, unix),
+            SocketKind::Udp(UdpSocket { local, .. }) => {
+                let port = local.map_or(0, |local| local.port());
+                host.unbind(Protocol::Udp, port, key);
+            }
+            SocketKind::Tcp(TcpSocket { state: State::Closed { local }, .. }) => {
+                let port = local.map_or(0, |local| local.port());
+                host.unbind(Protocol::Tcp, port, key);
+            }
+            SocketKind::Tcp(TcpSocket { state: State::Listening(listener), .. }) => {
+                host.unbind(Protocol::Tcp, listener.local.port(), key);
+                self.close_listener(kernel, &listener);
+            }
+            SocketKind::Tcp(TcpSocket { state: State::Connection { key, side }, .. }) => {
+                self.close_end(kernel, key, side, resets);
+            }
+        }
+    }
+
+    // ------------------------------------------------------------ nodes
+
+    /// The process of a node died: its kernel closes what it had.
+    fn kill(&mut self, kernel: &mut Kernel, node: NodeId) {
+        self.sockets_of(node).into_iter().for_each(|key| self.close(kernel, key));
+    }
+
+    /// A node lost its power: nobody says anything.
+    fn crash(&mut self, kernel: &mut Kernel, node: NodeId) {
+        self.dark.push(node);
+        for key in self.sockets_of(node) {
+            self.notify(kernel, key, Side::Either);
+            // A local socket has no peer elsewhere: closing it tells nobody.
+            match self.entry(key).map(|entry| &entry.kind) {
+                Ok(SocketKind::Unix(_)) => self.close(kernel, key),
+                _ => drop(self.sockets.remove(key)),
+            }
+        }
+        self.cut_power(kernel, node);
+        self.hosts.of(node).forget();
+    }
+
+    fn sockets_of(&self, node: NodeId) -> Vec<SocketKey> {
+        let of_node = self.sockets.iter().filter(|(_, entry)| entry.node == node);
+        of_node.map(|(key, _)| key).collect()
+    }
+}
+
+/// A packet is lost.
+pub(crate) fn dropped(
+    kernel: &mut Kernel,
+    message: u32,
+    (from, to): (NodeId, NodeId),
+    why: DropReason,
+) {
+    kernel.record_with(|_| Event::Net(NetEvent::Dropped { message, from, to, why }));
+}
+
+impl fmt::Debug for Sockets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sockets").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,194 @@
+//! What every kind of socket can do.
+//!
+//! Owns: which protocol answers a call, what tokio remembers of readiness, and what is told of a call to
+//! the scheduler and the wait graph. Does not own: protocols or waiting.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::net::SocketAddr;
+use std::panic::Location;
+use std::task::Context;
+
+use detsim_executor::{Kernel, OpKind, Party, Role, TaskTag};
+
+use super::{SocketKey, SocketKind, World};
+use crate::errno::{Errno, Result};
+use crate::tcp::calls::Readiness;
+use crate::unix::{Stream, Unix};
+use crate::waits::Side;
+
+impl World {
+    pub(super) fn read(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        buffers: &mut [IoSliceMut<'_>],
+        peeks: bool,
+    ) -> Result<usize> {
+        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        let read = match &self.entry(key)?.kind {
+            SocketKind::Unix(Unix::Stream(Stream { read, .. }) | Unix::Receiver(read)) => {
+                let channel = *read;
+                self.channel_read(kernel, channel, buffers)?
+            }
+            _ => self.tcp_read(kernel, key, buffers, peeks)?,
+        };
+        if read > 0 && read < wanted && !peeks && !self.truth(key)?.readable {
+            self.entry_mut(key)?.ready[0] = false;
+        }
+        Ok(read)
+    }
+
+    pub(super) fn write(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        buffers: &[IoSlice<'_>],
+    ) -> Result<usize> {
+        let offered: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        let written = match &self.entry(key)?.kind {
+            SocketKind::Unix(Unix::Stream(Stream { write, .. }) | Unix::Sender(write)) => {
+                let channel = *write;
+                self.channel_write(kernel, channel, buffers)?
+            }
+            _ => self.tcp_write(kernel, key, buffers)?,
+        };
+        if written < offered && !self.truth(key)?.writable {
+            self.entry_mut(key)?.ready[1] = false;
+        }
+        Ok(written)
+    }
+
+    pub(super) fn truth(&self, key: SocketKey) -> Result<Readiness> {
+        match &self.entry(key)?.kind {
+            SocketKind::Tcp(_) => self.tcp_readiness(key),
+            SocketKind::Udp(udp) => Ok(udp.readiness()),
+            SocketKind::Unix(_) => self.unix_readiness(key),
+        }
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        address: SocketAddr,
+    ) -> Result<()> {
+        match &self.entry(key)?.kind {
+            SocketKind::Tcp(_) => self.tcp_bind(kernel, key, address),
+            SocketKind::Udp(_) => self.udp_bind(kernel, key, address),
+            SocketKind::Unix(_) => Err(Errno::FAMILY),
+        }
+    }
+
+    pub(super) fn local(&self, key: SocketKey) -> Result<SocketAddr> {
+        let local = match &self.entry(key)?.kind {
+            SocketKind::Tcp(_) => self.tcp_local(key),
+            SocketKind::Udp(udp) => udp.local.ok_or(Errno::INVALID),
+            SocketKind::Unix(_) => Err(Errno::FAMILY),
+        };
+        Ok(self.shown(key, local?))
+    }
+
+    pub(super) fn peer(&self, key: SocketKey) -> Result<SocketAddr> {
+        let peer = match &self.entry(key)?.kind {
+            SocketKind::Tcp(_) => self.tcp_peer(key),
+            SocketKind::Udp(udp) => udp.peer.ok_or(Errno::NOT_CONNECTED),
+            SocketKind::Unix(_) => Err(Errno::FAMILY),
+        };
+        Ok(self.shown(key, peer?))
+    }
+
+    /// An address as a socket of IPv6 names it: one of IPv4 is mapped.
+    pub(super) fn shown(&self, key: SocketKey, address: SocketAddr) -> SocketAddr {
+        let is_v6 = self.entry(key).is_ok_and(|entry| match &entry.kind {
+            SocketKind::Tcp(tcp) => tcp.is_v6,
+            SocketKind::Udp(udp) => udp.is_v6,
+            SocketKind::Unix(_) => false,
+        });
+        match address {
+            SocketAddr::V4(v4) if is_v6 => {
+                SocketAddr::new(v4.ip().to_ipv6_mapped().into(), v4.port())
+            }
+            address => address,
+        }
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        buffer: &mut [u8],
+        peeks: bool,
+    ) -> Result<(usize, SocketAddr)> {
+        let (bytes, from) = self.udp_receive(kernel, key, buffer, peeks)?;
+        Ok((bytes, self.shown(key, from)))
+    }
+
+    pub(super) fn pending_error(&mut self, key: SocketKey) -> Result<Option<Errno>> {
+        match &mut self.entry_mut(key)?.kind {
+            SocketKind::Tcp(_) => self.tcp_error(key),
+            SocketKind::Udp(udp) => Ok(udp.take_error()),
+            SocketKind::Unix(_) => Ok(None),
+        }
+    }
+
+    /// What tokio remembers: what was ready once is, until an operation finds that it is not.
+    pub(super) fn remembered(&mut self, key: SocketKey) -> Result<Readiness> {
+        let truth = self.truth(key)?;
+        let entry = self.entry_mut(key)?;
+        entry.ready[0] |= truth.readable;
+        entry.ready[1] |= truth.writable;
+        let [readable, writable] = entry.ready;
+        Ok(Readiness { readable, writable, ..truth })
+    }
+
+    /// Is the task that runs stopped before this operation?
+    #[inline]
+    pub(super) fn stops(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        op: OpKind,
+        side: Side,
+        cx: &Context<'_>,
+    ) -> bool {
+        let Some(entry) = self.sockets.get_mut(key) else { return false };
+        let asked = &mut entry.asked[usize::from(side == Side::Write)];
+        kernel.stops_before(&mut entry.object, op, asked, cx.waker())
+    }
+
+    /// An operation took place, or found that it has to wait.
+    #[inline]
+    pub(super) fn note(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        op: OpKind,
+        side: Side,
+        site: &'static Location<'static>,
+        error: Option<Errno>,
+    ) {
+        let Some(entry) = self.sockets.get_mut(key) else { return };
+        let at = usize::from(side == Side::Write);
+        if error == Some(Errno::AGAIN) {
+            entry.ready[0] &= side == Side::Write;
+            entry.ready[1] &= side == Side::Read;
+            return kernel.operate(&mut entry.object, OpKind::Read);
+        }
+        entry.asked[at] = false;
+        kernel.operate(&mut entry.object, op);
+        if op == OpKind::Read {
+            return;
+        }
+        let task = kernel.current_tag();
+        let role = if side == Side::Write { Role::LastSent } else { Role::LastReceived };
+        entry.parties[at] =
+            (task != TaskTag::NOBODY).then_some(Party { task, role, site, count: 1 });
+    }
+
+    /// Who used the other end last, so that a wait for this one could end.
+    pub(super) fn other_party(&self, key: SocketKey, side: Side) -> Option<Party> {
+        let (connection, own) = self.end_of(key).ok()?;
+        let other = self.connections.get(connection)?.ends[1 - own].socket?;
+        self.sockets.get(other)?.parties[usize::from(side != Side::Write)]
+    }
+}

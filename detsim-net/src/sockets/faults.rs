@@ -1,0 +1,288 @@
+//! What a scenario does to the links under sockets.
+//!
+//! Owns: [`Net`], the handle of a scenario. Does not own: what a link does (`link.rs`). Nothing here
+//! touches loopback.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use detsim_executor::{Kernel, NodeId, Ratio, Sim, context};
+
+use super::{Sockets, World};
+use crate::link::{LinkConfig, Partition};
+use crate::links::{check, known};
+use crate::node_set::NodeSet;
+use crate::rule::Rule;
+use crate::settings::{delay_range, drop_rate, duplicate_rate};
+
+/// The network under the sockets of a simulation, in the hands of a scenario.
+///
+/// Cheap to clone, and usable from callbacks and tasks. It stays on its thread, as [`Sim`] does.
+///
+/// # Panics
+/// Every method panics where the simulation has ended.
+#[derive(Clone, Debug)]
+pub struct Net {
+    sim: Sim,
+    sockets: Sockets,
+}
+
+impl Net {
+    /// The network of a simulation.
+    #[track_caller]
+    pub fn of(sim: &Sim) -> Self {
+        Self { sim: sim.clone(), sockets: Sockets::of(sim) }
+    }
+
+    /// The network of the simulation that runs on this thread; `None` where none runs.
+    pub fn current() -> Option<Self> {
+        context::sim().map(|sim| Self::of(&sim))
+    }
+
+    /// How long packets that are sent from now on take, on every link: between `min` and `max`, both
+    /// included, evenly drawn. 0.1 to 1 ms at first.
+    ///
+    /// # Panics
+    /// Where `min > max`, or `max` is longer than 584 years.
+    #[track_caller]
+    pub fn set_delay_range(&self, min: Duration, max: Duration) {
+        self.set(&delay_range(min, max));
+    }
+
+    /// The rate, in `0.0..=1.0`, at which each link loses packets, applied when one is sent and when
+    /// it is due. A connection loses no bytes for it: it loses time.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_drop_rate(&self, rate: f64) {
+        self.set(&drop_rate(rate));
+    }
+
+    /// The rate, in `0.0..=1.0`, at which each link makes a copy of a datagram. A connection takes
+    /// no notice of copies.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_duplicate_rate(&self, rate: f64) {
+        self.set(&duplicate_rate(rate));
+    }
+
+    /// Cuts every link between the nodes of `a` and those of `b`, both ways. Connections live on: they
+    /// send again until the links are open, or for a quarter of an hour.
+    ///
+    /// # Panics
+    /// Where a node was never made.
+    #[track_caller]
+    pub fn partition(&self, a: impl NodeSet, b: impl NodeSet) {
+        self.partition_one_way(&a, &b);
+        self.partition_one_way(&b, &a);
+    }
+
+    /// Cuts every link from the nodes of `from` to those of `to`; the other way stays as it is.
+    ///
+    /// # Panics
+    /// Where a node was never made.
+    #[track_caller]
+    pub fn partition_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
+        let cut = |world: &mut World, kernel: &mut Kernel| {
+            world.links.cut(kernel, from.ids(), to.ids(), world.rule)
+        };
+        known(self.with(cut));
+    }
+
+    /// As [`Self::partition`], until the guard is dropped.
+    ///
+    /// # Panics
+    /// Where a node was never made.
+    #[track_caller]
+    pub fn cut(&self, a: impl NodeSet, b: impl NodeSet) -> Cut {
+        self.partition(&a, &b);
+        Cut { net: self.clone(), sides: [a.ids().to_vec(), b.ids().to_vec()] }
+    }
+
+    /// Cuts the nodes of `nodes` off from all others, until the guard is dropped.
+    ///
+    /// # Panics
+    /// Where a node was never made.
+    #[track_caller]
+    pub fn isolate(&self, nodes: impl NodeSet) -> Cut {
+        let all = self.with(|_, kernel| {
+            let known = (0..).map(NodeId).take_while(|node| kernel.node_state(*node).is_some());
+            known.collect::<Vec<_>>()
+        });
+        let others: Vec<_> = all.into_iter().filter(|n| !nodes.ids().contains(n)).collect();
+        self.cut(nodes, others)
+    }
+
+    /// Puts a rule for packets in force, until the guard is dropped.
+    #[track_caller]
+    pub fn add_rule(&self, rule: Rule) -> RuleGuard {
+        let number = self.with(|world, _| world.rules.add(rule));
+        RuleGuard { net: self.clone(), number }
+    }
+
+    /// The rate, in `0.0..=1.0`, at which sending a segment from one node to another resets its
+    /// connection: at the sender, at the receiver, or at both. The other end hears of it when it sends.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_reset_rate(&self, rate: f64) {
+        let resets = Ratio::from_rate("the reset rate", rate);
+        self.with(|world, _| world.resets = resets);
+    }
+
+    /// The sockets of all nodes as a table, a line a socket; empty where there is none.
+    #[track_caller]
+    pub fn netstat(&self) -> String {
+        self.with(|world, kernel| world.netstat(kernel))
+    }
+
+    /// Opens every link between the nodes of `a` and those of `b`, both ways.
+    ///
+    /// # Panics
+    /// Where a node was never made.
+    #[track_caller]
+    pub fn heal(&self, a: impl NodeSet, b: impl NodeSet) {
+        self.heal_one_way(&a, &b);
+        self.heal_one_way(&b, &a);
+    }
+
+    /// Opens every link from the nodes of `from` to those of `to`.
+    ///
+    /// # Panics
+    /// Where a node was never made.
+    #[track_caller]
+    pub fn heal_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
+        let open = |world: &mut World, kernel: &mut Kernel| {
+            let opened = world.links.open(kernel, from.ids(), to.ids());
+            world.release(kernel);
+            opened
+        };
+        known(self.with(open));
+    }
+
+    /// Opens every link.
+    #[track_caller]
+    pub fn heal_all(&self) {
+        self.with(|world, kernel| {
+            world.links.open_all(kernel);
+            world.release(kernel);
+        });
+    }
+
+    /// What the partitions that begin from now on do with packets; at first they drop them.
+    #[track_caller]
+    pub fn set_partition_rule(&self, rule: Partition) {
+        self.with(|world, _| world.rule = rule);
+    }
+
+    /// Gives a node other addresses than those of its number.
+    ///
+    /// # Panics
+    /// Where another node has one of them, or `node` was never made.
+    #[track_caller]
+    pub fn set_addresses(&self, node: NodeId, addresses: impl Into<Vec<IpAddr>>) {
+        let addresses = addresses.into();
+        let set = self.with(|world, kernel| {
+            known(check(kernel, node));
+            world.hosts.set_addresses(node, addresses)
+        });
+        assert!(set.is_ok(), "detsim: an address of node {node} is another's; each has one owner");
+    }
+
+    /// The addresses of a node: 10.0.x.y and fd00::n by its number, unless it was given others.
+    ///
+    /// # Panics
+    /// Where `node` was never made.
+    #[track_caller]
+    pub fn addresses(&self, node: NodeId) -> Vec<IpAddr> {
+        self.with(|world, kernel| {
+            known(check(kernel, node));
+            world.hosts.addresses(node).to_vec()
+        })
+    }
+
+    /// Gives a node a host name beside its own; both can be looked up.
+    ///
+    /// # Panics
+    /// Where `node` was never made.
+    #[track_caller]
+    pub fn set_hostname(&self, node: NodeId, name: &str) {
+        self.with(|world, kernel| {
+            known(check(kernel, node));
+            world.hostnames.insert(node, name.to_ascii_lowercase());
+        });
+    }
+
+    /// Says what a name resolves to from now on; with no addresses, to nothing. Who has looked it up
+    /// keeps what it was told.
+    #[track_caller]
+    pub fn set_name(&self, name: &str, addresses: impl Into<Vec<IpAddr>>) {
+        self.with(|world, _| world.names.set(name, addresses.into()));
+    }
+
+    /// The rate, in `0.0..=1.0`, at which lookups fail for now.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_lookup_failure_rate(&self, rate: f64) {
+        let failure = Ratio::from_rate("the failure rate", rate);
+        self.with(|world, _| world.names.failure = failure);
+    }
+
+    #[track_caller]
+    fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
+        self.with(|world, kernel| world.links.configure_all(kernel, change));
+    }
+
+    #[track_caller]
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut World, &mut Kernel) -> R) -> R {
+        let result = self.sim.enter(|| self.sockets.with(f));
+        result.expect("invariant: inside its simulation a network has a kernel")
+    }
+}
+
+impl World {
+    /// Links have opened: what was held goes on.
+    fn release(&mut self, kernel: &mut Kernel) {
+        self.release_lanes(kernel);
+        self.release_parcels(kernel);
+    }
+}
+
+/// A partition that heals when this is dropped.
+#[derive(Debug)]
+#[must_use = "the partition heals when this is dropped"]
+pub struct Cut {
+    net: Net,
+    sides: [Vec<NodeId>; 2],
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        if self.net.sim.is_alive() {
+            let [a, b] = &self.sides;
+            self.net.heal(a, b);
+        }
+    }
+}
+
+/// A rule that is in force until this is dropped.
+#[derive(Debug)]
+#[must_use = "the rule ends when this is dropped"]
+pub struct RuleGuard {
+    net: Net,
+    number: u32,
+}
+
+impl Drop for RuleGuard {
+    fn drop(&mut self) {
+        if self.net.sim.is_alive() {
+            self.net.with(|world, _| world.rules.remove(self.number));
+        }
+    }
+}

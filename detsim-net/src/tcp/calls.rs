@@ -1,0 +1,228 @@
+//! What a program does with a connection.
+//!
+//! Owns: reading, writing, closing one direction, readiness and the pending error. Does not own:
+//! waiting. Invariants: an operation that cannot go on gives EAGAIN and changes nothing that a program can
+//! see; a short read or write is a choice whose default is as much as there is, never made on loopback.
+
+use std::io::{IoSlice, IoSliceMut};
+
+use detsim_executor::{Anchor, Kernel, Ratio};
+
+use super::connection::Phase;
+use super::lane::Fin;
+use super::{Connection, ConnectionKey, State};
+use crate::errno::{Errno, Result};
+use crate::sockets::{SocketKey, World};
+
+/// What can be done with a socket, as `poll` would say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Readiness {
+    /// A read would not wait.
+    pub readable: bool,
+    /// A write would not wait.
+    pub writable: bool,
+    /// Nothing more will come.
+    pub read_closed: bool,
+    /// Nothing more can be written.
+    pub write_closed: bool,
+    /// There is an error to take.
+    pub error: bool,
+}
+
+/// How often a read or a write is short.
+const SHORT: Ratio = Ratio::new(1, 4);
+
+impl World {
+    /// Has the connect ended, and well?
+    pub(crate) fn tcp_connected(&mut self, key: SocketKey) -> Result<()> {
+        let (connection, side) = self.end_of(key)?;
+        let end = &mut self.connection_mut(connection)?.ends[side];
+        match (end.phase, end.error.take()) {
+            (_, Some(error)) => Err(error),
+            (Phase::SynSent, None) => Err(Errno::AGAIN),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads into buffers, one after the other.
+    pub(crate) fn tcp_read(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        buffers: &mut [IoSliceMut<'_>],
+        peeks: bool,
+    ) -> Result<usize> {
+        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        let (key, side) = self.end_of(key)?;
+        let connection = self.connection_mut(key)?;
+        let lane = &connection.lanes[1 - side];
+        let bytes = wanted.min(lane.readable());
+        if bytes == 0 && wanted > 0 {
+            return connection.read_nothing(side);
+        }
+        let bytes = self.shorten(kernel, key, bytes)?;
+        let connection = self.connection_mut(key)?;
+        let lane = &mut connection.lanes[1 - side];
+        let mut done = 0;
+        for buffer in buffers {
+            let len = buffer.len().min(bytes - done);
+            done += lane.peek(done, &mut buffer[..len]);
+        }
+        if let Some(history) = kernel.task_history() {
+            *history = detsim_executor::rng::fold(*history, connection.ends[side].history);
+        }
+        if !peeks {
+            lane.consume(bytes);
+            self.update_window(kernel, key, 1 - side);
+        }
+        Ok(bytes)
+    }
+
+    /// Writes from buffers, one after the other.
+    pub(crate) fn tcp_write(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        buffers: &[IoSlice<'_>],
+    ) -> Result<usize> {
+        let offered: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        let (key, side) = self.end_of(key)?;
+        let room = self.connection_mut(key)?.room(kernel, side)?;
+        if room == 0 && offered > 0 {
+            self.connection_mut(key)?.lanes[side].starved = true;
+            self.expect_acks(kernel, key, side);
+            return Err(Errno::AGAIN);
+        }
+        let bytes = self.shorten(kernel, key, offered.min(room))?;
+        let lane = &mut self.connection_mut(key)?.lanes[side];
+        lane.starved = bytes == room;
+        let mut left = bytes;
+        for buffer in buffers {
+            let len = buffer.len().min(left);
+            lane.write(&buffer[..len]);
+            left -= len;
+        }
+        self.transmit(kernel, key, side);
+        Ok(bytes)
+    }
+
+    /// Says that nothing more will be written.
+    pub(crate) fn tcp_shutdown(&mut self, kernel: &mut Kernel, key: SocketKey) -> Result<()> {
+        let (key, side) = self.end_of(key)?;
+        match self.connection(key)?.ends[side].phase {
+            Phase::Established => self.finish(kernel, key, side),
+            Phase::SynSent | Phase::SynReceived => return Err(Errno::NOT_CONNECTED),
+            // tokio passes over what Linux says of a connection that is no more.
+            Phase::Gone => {}
+        }
+        Ok(())
+    }
+
+    /// The error that is pending, taken.
+    pub(crate) fn tcp_error(&mut self, key: SocketKey) -> Result<Option<Errno>> {
+        match self.end_of(key) {
+            Ok((connection, side)) => Ok(self.connection_mut(connection)?.ends[side].error.take()),
+            Err(Errno::NOT_CONNECTED) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What can be done with a socket of TCP.
+    pub(crate) fn tcp_readiness(&self, key: SocketKey) -> Result<Readiness> {
+        match &self.tcp(key)?.state {
+            State::Closed { .. } => Ok(Readiness { writable: true, ..Readiness::default() }),
+            State::Listening(listener) => {
+                Ok(Readiness { readable: !listener.queue.is_empty(), ..Readiness::default() })
+            }
+            State::Connection { key, side } => Ok(self.connection(*key)?.readiness(*side)),
+        }
+    }
+
+    /// Sends what waited for company.
+    pub(crate) fn tcp_options_changed(&mut self, kernel: &mut Kernel, key: SocketKey) {
+        let Ok((connection, side)) = self.end_of(key) else { return };
+        let Ok(options) = self.entry(key).map(|entry| entry.options.clone()) else { return };
+        if let Ok(connection) = self.connection_mut(connection) {
+            connection.ends[side].configure(&options);
+        }
+        self.transmit(kernel, connection, side);
+    }
+
+    /// The end of a connection that a socket is.
+    pub(crate) fn end_of(&self, key: SocketKey) -> Result<(ConnectionKey, usize)> {
+        match self.tcp(key)?.state {
+            State::Connection { key, side } => Ok((key, side)),
+            _ => Err(Errno::NOT_CONNECTED),
+        }
+    }
+
+    pub(crate) fn connection(&self, key: ConnectionKey) -> Result<&Connection> {
+        self.connections.get(key).ok_or(Errno::BAD_FILE)
+    }
+
+    pub(crate) fn connection_mut(&mut self, key: ConnectionKey) -> Result<&mut Connection> {
+        self.connections.get_mut(key).ok_or(Errno::BAD_FILE)
+    }
+
+    /// How many of `bytes` are read or written at once.
+    fn shorten(&mut self, kernel: &mut Kernel, key: ConnectionKey, bytes: usize) -> Result<usize> {
+        let connection = self.connections.get_mut(key).ok_or(Errno::BAD_FILE)?;
+        if bytes < 2 || connection.ends[0].node == connection.ends[1].node {
+            return Ok(bytes);
+        }
+        connection.draws = connection.draws.wrapping_add(1);
+        let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };
+        let choices = kernel.choices();
+        let domain = *self.short.get_or_insert_with(|| choices.domain("net/short"));
+        if !choices.happens(domain, anchor, SHORT) {
+            return Ok(bytes);
+        }
+        Ok(bytes - choices.draw(domain, anchor, bytes as u64, 0) as usize)
+    }
+}
+
+impl Connection {
+    /// There are no bytes: is there an end, or an error?
+    fn read_nothing(&mut self, side: usize) -> Result<usize> {
+        let end = &mut self.ends[side];
+        if self.lanes[1 - side].fin == Fin::Arrived {
+            return Ok(0);
+        }
+        match (end.phase, end.error.take()) {
+            (_, Some(error)) => Err(error),
+            (Phase::Gone, None) => Ok(0),
+            _ => Err(Errno::AGAIN),
+        }
+    }
+
+    /// How many bytes end `side` may write.
+    fn room(&mut self, kernel: &Kernel, side: usize) -> Result<usize> {
+        let (end, lane) = (&mut self.ends[side], &mut self.lanes[side]);
+        match (end.phase, end.error.take()) {
+            (_, Some(error)) => return Err(error),
+            (Phase::SynSent | Phase::SynReceived, None) => return Err(Errno::AGAIN),
+            (Phase::Gone, None) => return Err(Errno::BROKEN_PIPE),
+            (Phase::Established, None) if lane.fin != Fin::Open => {
+                return Err(Errno::BROKEN_PIPE);
+            }
+            (Phase::Established, None) => {}
+        }
+        lane.take_acks(kernel.now());
+        Ok(end.send_capacity.saturating_sub(lane.outstanding()))
+    }
+
+    fn readiness(&self, side: usize) -> Readiness {
+        let (end, lane) = (&self.ends[side], &self.lanes[side]);
+        let incoming = &self.lanes[1 - side];
+        let gone = end.phase == Phase::Gone;
+        let read_closed = incoming.fin == Fin::Arrived || gone;
+        let room = lane.outstanding() < end.send_capacity && !lane.starved;
+        Readiness {
+            readable: incoming.readable() > 0 || read_closed,
+            writable: gone || (end.phase == Phase::Established && room) || lane.fin != Fin::Open,
+            read_closed,
+            write_closed: gone || (read_closed && lane.fin != Fin::Open),
+            error: end.error.is_some(),
+        }
+    }
+}

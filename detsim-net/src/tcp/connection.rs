@@ -1,0 +1,250 @@
+//! Both ends of a connection, and how they come to an end.
+//!
+//! Owns: [`Connection`] with its two [`End`]s; closing, resetting and timing out. Does not own: the
+//! way of segments (`wire.rs`). Invariants: end `i` writes into lane `i`; an end that is [`Phase::Gone`] is
+//! unknown to its host, whose answer to any segment is RST; a connection is freed when both ends
+//! are gone and neither a socket nor a place in a queue is left.
+
+use std::net::SocketAddr;
+
+use detsim_executor::{Kernel, NodeId, SimTime};
+
+use super::ConnectionKey;
+use super::lane::{Fin, Lane};
+use crate::errno::Errno;
+use crate::sockets::{Packet, SocketKey, World};
+use crate::waits::Side;
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) ends: [End; 2],
+    pub(crate) lanes: [Lane; 2],
+    /// Who sent FIN first, and keeps the port for a while.
+    pub(crate) first_closer: Option<usize>,
+    /// Who is to accept it, or did.
+    pub(crate) listener: Option<SocketKey>,
+    /// It waits to be accepted.
+    pub(crate) is_queued: bool,
+    pub(crate) syn_sent: SimTime,
+    pub(crate) syn_tries: u32,
+    /// Draws and their anchors.
+    pub(crate) sig: u64,
+    pub(crate) draws: u32,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) node: NodeId,
+    pub(crate) local: SocketAddr,
+    pub(crate) phase: Phase,
+    /// `None` before it is accepted and after it is closed.
+    pub(crate) socket: Option<SocketKey>,
+    /// Reported once.
+    pub(crate) error: Option<Errno>,
+    pub(crate) nodelay: bool,
+    pub(crate) send_capacity: usize,
+    pub(crate) receive_capacity: usize,
+    pub(crate) history: u64,
+}
+
+/// Where an end stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    SynSent,
+    SynReceived,
+    Established,
+    /// Its host does not know it: not yet, or no more.
+    Gone,
+}
+
+/// What happens to a connection later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The first segment of a lane arrives, or is sent again.
+    Lane(usize),
+    /// Acknowledgements of a lane are back at its sender.
+    Acks(usize),
+    Syn(Packet),
+    SynAck(Packet),
+    SynRetry,
+    /// An RST arrives at this end.
+    Reset(usize, Packet),
+}
+
+/// Send and receive buffers in bytes: together what Linux takes for a peer that does not read.
+pub(crate) const SEND_CAPACITY: usize = 2_626_560;
+pub(crate) const RECEIVE_CAPACITY: usize = 1_310_720;
+
+impl End {
+    pub(crate) fn new(node: NodeId, local: SocketAddr) -> Self {
+        Self {
+            node,
+            local,
+            phase: Phase::Gone,
+            socket: None,
+            error: None,
+            nodelay: false,
+            send_capacity: SEND_CAPACITY,
+            receive_capacity: RECEIVE_CAPACITY,
+            history: 0,
+        }
+    }
+}
+
+impl Connection {
+    /// Are both directions closed, and has either end heard of it?
+    pub(crate) fn is_over(&self) -> bool {
+        self.lanes.iter().all(|lane| lane.fin == Fin::Arrived)
+    }
+
+    /// Nobody needs it any more.
+    pub(crate) fn is_unused(&self) -> bool {
+        let unused = |end: &End| end.phase == Phase::Gone && end.socket.is_none();
+        self.ends.iter().all(unused) && !self.is_queued
+    }
+}
+
+impl World {
+    /// A program closes its socket of this end.
+    pub(crate) fn close_end(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        resets: bool,
+    ) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.ends[side].socket = None;
+        let unread = connection.lanes[1 - side].readable() > 0;
+        match connection.ends[side].phase {
+            Phase::Gone => {}
+            Phase::SynSent => self.forget_end(kernel, key, side),
+            _ if resets || unread => self.abort(kernel, key, side),
+            _ => {
+                self.finish(kernel, key, side);
+                self.settle(kernel, key);
+            }
+        }
+        self.free(key);
+    }
+
+    /// Says, behind everything that was written, that nothing more will come.
+    pub(crate) fn finish(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.lanes[side].fin == Fin::Open {
+            connection.lanes[side].fin = Fin::Queued;
+            connection.first_closer.get_or_insert(side);
+            self.transmit(kernel, key, side);
+        }
+    }
+
+    /// This end resets the connection: what it has not sent is lost, what is on its way is not.
+    pub(crate) fn abort(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.lanes[side].drop_unsent();
+        connection.lanes[1 - side].clear();
+        self.post_reset(kernel, key, 1 - side);
+        self.forget_end(kernel, key, side);
+    }
+
+    /// This end has failed: its program hears of it once.
+    pub(crate) fn fail_end(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        error: Errno,
+    ) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.ends[side].phase == Phase::Gone {
+            return;
+        }
+        connection.ends[side].error = Some(error);
+        connection.lanes.iter_mut().for_each(Lane::drop_flight);
+        self.forget_end(kernel, key, side);
+        self.notify_end(kernel, key, side, Side::Either);
+        self.free(key);
+    }
+
+    /// An RST has come.
+    pub(crate) fn reset_end(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let closed = connection.lanes[1 - side].fin == Fin::Arrived;
+        let error = match connection.ends[side].phase {
+            Phase::SynSent => Errno::REFUSED,
+            _ if closed => Errno::BROKEN_PIPE,
+            _ => Errno::RESET,
+        };
+        self.fail_end(kernel, key, side, error);
+    }
+
+    /// The host of this end knows nothing of it any more.
+    pub(crate) fn forget_end(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let over = connection.is_over();
+        let waits = over && connection.first_closer == Some(side);
+        let listener = connection.listener.filter(|_| side == 1);
+        let end = &mut connection.ends[side];
+        let phase = std::mem::replace(&mut end.phase, Phase::Gone);
+        if phase == Phase::Gone {
+            return;
+        }
+        let (node, port) = (end.node, end.local.port());
+        self.hosts.of(node).disconnect(port, waits, kernel.now());
+        if phase == Phase::SynReceived
+            && let Some(listener) = listener.and_then(|listener| self.listener_mut(listener))
+        {
+            listener.half_open -= 1;
+        }
+    }
+
+    /// Both directions are closed: an end whose program has closed it as well is gone.
+    pub(crate) fn settle(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
+        for side in 0..2 {
+            let Some(connection) = self.connections.get(key) else { return };
+            if connection.is_over() && connection.ends[side].socket.is_none() {
+                self.forget_end(kernel, key, side);
+            }
+        }
+        self.free(key);
+    }
+
+    /// Frees a connection that nobody needs.
+    pub(crate) fn free(&mut self, key: ConnectionKey) {
+        if self.connections.get(key).is_some_and(Connection::is_unused) {
+            self.connections.remove(key);
+        }
+    }
+
+    /// Something happened to an end: who waits for it is woken.
+    pub(crate) fn notify_end(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        what: Side,
+    ) {
+        let socket = self.connections.get(key).and_then(|connection| connection.ends[side].socket);
+        if let Some(socket) = socket {
+            self.notify(kernel, socket, what);
+        }
+    }
+
+    /// The host of these ends has lost its power.
+    pub(crate) fn cut_power(&mut self, kernel: &mut Kernel, node: NodeId) {
+        let keys: Vec<ConnectionKey> = self.connections.iter().map(|(key, _)| key).collect();
+        for key in keys {
+            for side in 0..2 {
+                let Some(connection) = self.connections.get_mut(key) else { continue };
+                if connection.ends[side].node == node {
+                    connection.ends[side].socket = None;
+                    connection.lanes[side].drop_unsent();
+                    self.forget_end(kernel, key, side);
+                }
+            }
+            self.free(key);
+        }
+    }
+}

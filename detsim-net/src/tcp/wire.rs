@@ -1,0 +1,375 @@
+//! Segments on links.
+//!
+//! Owns: when a segment leaves, arrives, is lost and is sent again; acknowledgements and RST. Does not
+//! own: what a link does ([`crate::link`]) or what an end makes of a segment's kind beyond its bytes.
+//! Invariants: only the first segment of a lane has an event; what is lost becomes delay; an
+//! acknowledgement takes the least latency of the way back and draws nothing.
+
+use std::time::Duration;
+
+use detsim_executor::event::NetEvent;
+use detsim_executor::rng::fold;
+use detsim_executor::{Anchor, Deadline, Event, Kernel, SimTime};
+
+use super::connection::{Phase, Step};
+use super::lane::{Fin, Kind, Lane, Segment};
+use super::{Connection, ConnectionKey};
+use crate::errno::Errno;
+use crate::link::Partition;
+use crate::sockets::{Flight, Packet, What, World};
+use crate::waits::Side;
+
+/// The first retransmission, in milliseconds, and the longest wait for one.
+const RTO_MS: u64 = 200;
+const RTO_MS_MAX: u64 = 120_000;
+/// Retransmissions before the sender gives up.
+const RETRIES: u32 = 15;
+/// The most that one segment carries, and the least that does not wait for company.
+const SEGMENT_BYTES_MAX: usize = 65_536;
+const SEGMENT_BYTES_FULL: usize = 1_460;
+
+/// The wait before retransmission `attempt`.
+fn rto(attempt: u32) -> Duration {
+    Duration::from_millis((RTO_MS << attempt.min(10)).min(RTO_MS_MAX))
+}
+
+impl Connection {
+    /// What end `side` may send now.
+    fn next_segment(&mut self, side: usize, now: SimTime) -> Option<(Kind, usize)> {
+        let capacity = self.ends[1 - side].receive_capacity;
+        let (end, lane) = (&self.ends[side], &mut self.lanes[side]);
+        if end.phase != Phase::Established {
+            return None;
+        }
+        lane.take_acks(now);
+        let unsent = lane.unsent();
+        if unsent == 0 {
+            return (lane.fin == Fin::Queued).then(|| {
+                lane.fin = Fin::Sent;
+                (Kind::Fin, 0)
+            });
+        }
+        let bytes = unsent.min(lane.window(capacity)).min(SEGMENT_BYTES_MAX);
+        let waits = bytes < SEGMENT_BYTES_FULL
+            && !end.nodelay
+            && lane.is_unacked()
+            && lane.fin == Fin::Open;
+        (bytes > 0 && !waits).then_some((Kind::Data, bytes))
+    }
+}
+
+impl World {
+    /// Sends what can be sent.
+    pub(crate) fn transmit(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let now = kernel.now();
+        while let Some(connection) = self.connections.get_mut(key)
+            && let Some((kind, bytes)) = connection.next_segment(side, now)
+        {
+            self.send(kernel, key, side, kind, bytes);
+            if kind == Kind::Data && !self.resets.is_never() {
+                self.reset_by_chance(kernel, key, side);
+            }
+        }
+        self.expect_acks(kernel, key, side);
+    }
+
+    /// A fault resets the connection at one end, or at both.
+    #[cold]
+    fn reset_by_chance(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let nodes = [connection.ends[side].node, connection.ends[1 - side].node];
+        if nodes[0] == nodes[1] {
+            return;
+        }
+        connection.draws = connection.draws.wrapping_add(1);
+        let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };
+        let choices = kernel.choices();
+        let domain = choices.domain("net/reset");
+        if !choices.happens(domain, anchor, self.resets) {
+            return;
+        }
+        let ends: &[usize] = match choices.draw(domain, anchor, 3, 0) {
+            0 => &[0],
+            1 => &[1],
+            _ => &[0, 1],
+        };
+        for end in ends {
+            let event = NetEvent::Reset { by: nodes[0], at: nodes[*end] };
+            kernel.record_with(|_| Event::Net(event));
+            self.fail_end(kernel, key, if *end == 0 { side } else { 1 - side }, Errno::RESET);
+        }
+    }
+
+    /// Sends one segment.
+    pub(crate) fn send(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        kind: Kind,
+        bytes: usize,
+    ) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
+        let flight = self.fly(kernel, from, to);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let lane = &mut connection.lanes[side];
+        let deadline = schedule(kernel, lane, &flight);
+        let Flight { packet, lost, history, .. } = flight;
+        lane.send(Segment { kind, bytes, deadline, packet, history, lost });
+        if lane.flight.len() == 1 {
+            self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
+        }
+    }
+
+    /// The first segment of a lane is due.
+    pub(crate) fn lane_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let Some(segment) = connection.lanes[side].flight.front().copied() else { return };
+        if segment.lost {
+            return self.retransmit(kernel, key, side);
+        }
+        let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
+        match self.obstacle(kernel, from, to, segment.packet) {
+            Some(Partition::Drop) => return self.lose_first(kernel, key, side),
+            Some(Partition::Hold) => return self.hold_first(key, side),
+            None => {}
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.lanes[side].arrive();
+        let end = &mut connection.ends[1 - side];
+        end.history = fold(end.history, segment.history);
+        kernel.fold_event(end.history);
+        self.take(kernel, key, side, segment);
+        self.next_due(kernel, key, side);
+    }
+
+    /// The next segment of a lane becomes its first.
+    fn next_due(&mut self, kernel: &Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let Some(segment) = connection.lanes[side].flight.front_mut() else { return };
+        segment.deadline.at = segment.deadline.at.max(kernel.now());
+        self.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+    }
+
+    /// The first segment did not make it: it is sent again later.
+    fn lose_first(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let lane = &mut connection.lanes[side];
+        let at = kernel.now() + rto(lane.attempts);
+        let Some(segment) = lane.flight.front_mut() else { return };
+        segment.lost = true;
+        segment.deadline = Deadline { at, seq: kernel.next_seq() };
+        self.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+    }
+
+    /// The first segment waits until its link opens.
+    fn hold_first(&mut self, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if let Some(segment) = connection.lanes[side].flight.front_mut() {
+            segment.deadline.at = SimTime::MAX;
+        }
+    }
+
+    /// Links have opened: what was held goes on.
+    pub(crate) fn release_lanes(&mut self, kernel: &mut Kernel) {
+        let keys: Vec<ConnectionKey> = self.connections.iter().map(|(key, _)| key).collect();
+        for (key, side) in keys.into_iter().flat_map(|key| [(key, 0), (key, 1)]) {
+            let Some(connection) = self.connections.get_mut(key) else { continue };
+            if let Some(segment) = connection.lanes[side].flight.front_mut()
+                && segment.deadline.at == SimTime::MAX
+            {
+                segment.deadline = Deadline { at: kernel.now(), seq: kernel.next_seq() };
+                self.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+            }
+        }
+    }
+
+    fn retransmit(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.ends[side].phase == Phase::Gone {
+            // Nobody is left to send it again.
+            return connection.lanes[side].drop_flight();
+        }
+        let lane = &mut connection.lanes[side];
+        lane.attempts += 1;
+        if lane.attempts > RETRIES {
+            return self.fail_end(kernel, key, side, Errno::TIMED_OUT);
+        }
+        let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
+        let flight = self.fly(kernel, from, to);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let lane = &mut connection.lanes[side];
+        let deadline = schedule(kernel, lane, &flight);
+        let Some(segment) = lane.flight.front_mut() else { return };
+        let Flight { packet, lost, history, .. } = flight;
+        *segment = Segment { deadline, packet, lost, history, ..*segment };
+        self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
+    }
+
+    /// A segment is at the other end.
+    fn take(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, segment: Segment) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let (other, to) = (1 - side, &connection.ends[1 - side]);
+        match to.phase {
+            Phase::Gone => return self.refuse(kernel, key, side),
+            Phase::SynReceived => self.establish(kernel, key),
+            Phase::SynSent | Phase::Established => {}
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        match segment.kind {
+            Kind::Ack => {}
+            Kind::Data if is_orphan(connection, other) => self.abort(kernel, key, other),
+            Kind::Data => {
+                self.acknowledge(kernel, key, side, segment.bytes);
+                self.notify_end(kernel, key, other, Side::Read);
+            }
+            Kind::Fin => {
+                connection.lanes[side].fin = Fin::Arrived;
+                self.notify_end(kernel, key, other, Side::Read);
+                self.settle(kernel, key);
+            }
+        }
+    }
+
+    /// A host that knows nothing of the connection answers.
+    fn refuse(&mut self, kernel: &mut Kernel, key: ConnectionKey, to: usize) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.lanes[to].drop_unsent();
+        }
+        self.post_reset(kernel, key, to);
+    }
+
+    fn acknowledge(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, bytes: usize) {
+        let at = self.ack_at(kernel, key, side);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.lanes[side].acknowledge(at, bytes);
+        self.expect_acks(kernel, key, side);
+    }
+
+    /// When an answer of now is back at the sender.
+    fn ack_at(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) -> SimTime {
+        let Some(connection) = self.connections.get(key) else { return kernel.now() };
+        let (from, to) = (connection.ends[1 - side].node, connection.ends[side].node);
+        kernel.now() + self.latency_min(kernel, from, to)
+    }
+
+    /// Arms an event for the next acknowledgement, where the sender waits for one.
+    pub(crate) fn expect_acks(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let lane = &mut connection.lanes[side];
+        let wanted = lane.starved || lane.unsent() > 0;
+        if let (true, false, Some(at)) = (wanted, lane.ack_due, lane.next_ack()) {
+            lane.ack_due = true;
+            let deadline = Deadline { at: at.max(kernel.now()), seq: kernel.next_seq() };
+            self.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
+        }
+    }
+
+    /// The reader of a lane has made room: who waits for that hears of it.
+    pub(crate) fn update_window(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.lanes[side].unsent() == 0 || connection.lanes[side].ack_due {
+            return;
+        }
+        let at = self.ack_at(kernel, key, side);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.lanes[side].ack_due = true;
+        let deadline = Deadline { at, seq: kernel.next_seq() };
+        self.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
+    }
+
+    /// Acknowledgements are back, unless the way back is cut.
+    pub(crate) fn acks_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let (from, to) = (connection.ends[1 - side].node, connection.ends[side].node);
+        let cut = self.is_cut(kernel, from, to);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let (end, lane) = (&connection.ends[side], &mut connection.lanes[side]);
+        if end.phase == Phase::Gone {
+            return;
+        }
+        lane.ack_due = false;
+        if cut {
+            return self.delay_acks(kernel, key, side);
+        }
+        lane.attempts = 0;
+        lane.take_acks(kernel.now());
+        let room = lane.outstanding() < end.send_capacity;
+        if room && std::mem::take(&mut lane.starved) {
+            self.notify_end(kernel, key, side, Side::Write);
+        }
+        self.transmit(kernel, key, side);
+    }
+
+    /// The way back is cut: the sender sends again, and asks again.
+    fn delay_acks(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let lane = &mut connection.lanes[side];
+        lane.attempts += 1;
+        if lane.attempts > RETRIES {
+            return self.fail_end(kernel, key, side, Errno::TIMED_OUT);
+        }
+        let at = kernel.now() + rto(lane.attempts - 1);
+        lane.delay_acks(at);
+        lane.ack_due = true;
+        let deadline = Deadline { at, seq: kernel.next_seq() };
+        self.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
+    }
+
+    /// Sends an RST to an end, behind what is on its way to it. One that is lost is not sent again:
+    /// the next segment brings about another.
+    pub(crate) fn post_reset(&mut self, kernel: &mut Kernel, key: ConnectionKey, to: usize) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let (from, node) = (connection.ends[1 - to].node, connection.ends[to].node);
+        let after = connection.lanes[1 - to].last_arrival;
+        let flight = self.fly(kernel, from, node);
+        if flight.lost {
+            return self.reset_lost(kernel, key, to);
+        }
+        let deadline = Deadline { at: flight.at.max(after), seq: kernel.next_seq() };
+        self.agenda.push(deadline, What::Connection(key, Step::Reset(to, flight.packet)));
+    }
+
+    /// An RST is due at an end.
+    pub(crate) fn reset_due(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        packet: Packet,
+    ) {
+        let Some(connection) = self.connections.get(key) else { return };
+        let (from, to) = (connection.ends[1 - side].node, connection.ends[side].node);
+        match self.obstacle(kernel, from, to, packet) {
+            None => self.reset_end(kernel, key, side),
+            Some(_) => self.reset_lost(kernel, key, side),
+        }
+    }
+
+    /// Who sent a SYN sends it again.
+    fn reset_lost(&mut self, kernel: &mut Kernel, key: ConnectionKey, to: usize) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.ends[to].phase == Phase::SynSent {
+            self.expect_retry(kernel, key);
+        }
+    }
+}
+
+/// When a segment arrives behind those before it, or is sent again.
+fn schedule(kernel: &mut Kernel, lane: &mut Lane, flight: &Flight) -> Deadline {
+    let at = match flight.lost {
+        true => kernel.now() + rto(lane.attempts),
+        false => {
+            lane.last_arrival = lane.last_arrival.max(flight.at);
+            lane.last_arrival
+        }
+    };
+    Deadline { at, seq: kernel.next_seq() }
+}
+
+/// Has the program of this end closed it?
+fn is_orphan(connection: &Connection, side: usize) -> bool {
+    let end = &connection.ends[side];
+    end.socket.is_none() && connection.lanes[side].fin != Fin::Open
+}

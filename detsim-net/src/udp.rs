@@ -1,0 +1,399 @@
+//! UDP.
+//!
+//! Owns: sockets for datagrams, and how a datagram gets from one to another. Does not own: what a link
+//! does. Invariants: a datagram arrives whole, or not, or twice, in any order; a queue that is full
+//! drops the newest; a socket that is connected takes from its peer only, and hears once, as
+//! ECONNREFUSED, that nobody was there.
+
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use detsim_executor::event::DropReason;
+use detsim_executor::rng::fold;
+use detsim_executor::{Deadline, Kernel, NodeId, SimTime};
+
+use crate::errno::{Errno, Result};
+use crate::host::{Protocol, is_broadcast};
+use crate::link::{Partition, Passage};
+use crate::sockets::{Flight, Packet, SocketKey, SocketKind, What, World, dropped};
+use crate::table::Key;
+use crate::tcp::calls::Readiness;
+use crate::waits::Side;
+
+/// A socket for datagrams.
+#[derive(Debug)]
+pub(crate) struct UdpSocket {
+    pub(crate) is_v6: bool,
+    pub(crate) local: Option<SocketAddr>,
+    pub(crate) peer: Option<SocketAddr>,
+    queue: VecDeque<Datagram>,
+    queued: usize,
+    /// Reported once.
+    error: Option<Errno>,
+    groups: Vec<IpAddr>,
+}
+
+#[derive(Clone, Debug)]
+struct Datagram {
+    from: SocketAddr,
+    data: Arc<[u8]>,
+    history: u64,
+}
+
+/// A datagram on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Parcel {
+    datagram: Datagram,
+    sender: SocketKey,
+    nodes: (NodeId, NodeId),
+    to: SocketAddr,
+    packet: Packet,
+    /// It waits until its link opens.
+    pub(crate) is_held: bool,
+}
+
+pub(crate) type ParcelKey = Key<Parcel>;
+
+/// The most that one datagram carries.
+const PAYLOAD_MAX: [usize; 2] = [65_507, 65_527];
+/// What a queue holds, in bytes, and what a datagram costs beside its own: Linux's defaults.
+const QUEUE_BYTES_MAX: usize = 212_992;
+const OVERHEAD_BYTES: usize = 768;
+
+impl UdpSocket {
+    pub(crate) fn new(is_v6: bool) -> Self {
+        Self {
+            is_v6,
+            local: None,
+            peer: None,
+            queue: VecDeque::new(),
+            queued: 0,
+            error: None,
+            groups: Vec::new(),
+        }
+    }
+
+    pub(crate) fn readiness(&self) -> Readiness {
+        let error = self.error.is_some();
+        let readable = !self.queue.is_empty() || error;
+        Readiness { readable, writable: true, error, ..Readiness::default() }
+    }
+
+    /// What waits to be received, with what it costs.
+    pub(crate) fn queued_bytes(&self) -> usize {
+        self.queued
+    }
+
+    pub(crate) fn take_error(&mut self) -> Option<Errno> {
+        self.error.take()
+    }
+
+    /// Does it take what comes from there?
+    fn takes_from(&self, from: SocketAddr) -> bool {
+        self.peer.is_none_or(|peer| same(peer, from))
+    }
+
+    /// One more datagram; the newest is dropped where there is no room.
+    fn push(&mut self, datagram: Datagram, capacity: usize) -> bool {
+        let bytes = datagram.data.len() + OVERHEAD_BYTES;
+        if self.queued + bytes > capacity {
+            return false;
+        }
+        self.queued += bytes;
+        self.queue.push_back(datagram);
+        true
+    }
+}
+
+impl World {
+    /// Gives a socket an address.
+    pub(crate) fn udp_bind(
+        &mut self,
+        kernel: &Kernel,
+        key: SocketKey,
+        address: SocketAddr,
+    ) -> Result<()> {
+        let (node, options) = (self.entry(key)?.node, self.entry(key)?.options.clone());
+        if self.udp(key)?.local.is_some() {
+            return Err(Errno::INVALID);
+        }
+        let host = self.hosts.of(node);
+        let local = host.bind(Protocol::Udp, address, key, &options, kernel.now())?;
+        self.udp_mut(key)?.local = Some(local);
+        Ok(())
+    }
+
+    /// From now on it talks to one peer.
+    pub(crate) fn udp_connect(&mut self, key: SocketKey, to: SocketAddr) -> Result<()> {
+        let node = self.entry(key)?.node;
+        let source = self.hosts.source(node, to.ip())?;
+        let udp = self.udp_mut(key)?;
+        if udp.is_v6 != to.is_ipv6() {
+            return Err(Errno::FAMILY);
+        }
+        let to = if to.ip().is_unspecified() { SocketAddr::new(source, to.port()) } else { to };
+        udp.peer = Some(to);
+        if let Some(local) = &mut udp.local
+            && local.ip().is_unspecified()
+        {
+            local.set_ip(source);
+        }
+        Ok(())
+    }
+
+    /// Sends a datagram, to the peer where no other is named.
+    pub(crate) fn udp_send(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        to: Option<SocketAddr>,
+        data: &[u8],
+    ) -> Result<usize> {
+        let node = self.entry(key)?.node;
+        let broadcasts = self.entry(key)?.options.broadcast;
+        let udp = self.udp_mut(key)?;
+        if let Some(error) = udp.error.take() {
+            return Err(error);
+        }
+        let to = to.or(udp.peer).ok_or(Errno::DESTINATION_REQUIRED)?;
+        let (is_v6, local) = (udp.is_v6, udp.local.ok_or(Errno::INVALID)?);
+        if to.is_ipv6() && !is_v6 {
+            return Err(Errno::FAMILY);
+        }
+        if data.len() > PAYLOAD_MAX[usize::from(to.is_ipv6())] {
+            return Err(Errno::MESSAGE_SIZE);
+        }
+        if is_broadcast(to.ip()) && !broadcasts {
+            return Err(Errno::ACCESS);
+        }
+        if to.port() == 0 {
+            return Err(Errno::INVALID);
+        }
+        let source = self.hosts.source(node, to.ip())?;
+        let ip = if local.ip().is_unspecified() { source } else { local.ip() };
+        let to = if to.ip().is_unspecified() { SocketAddr::new(source, to.port()) } else { to };
+        let from = SocketAddr::new(ip, local.port());
+        let datagram = Datagram { from, data: data.into(), history: 0 };
+        for peer in self.targets(kernel, key, node, to) {
+            self.post(kernel, key, (node, peer), to, &datagram);
+        }
+        Ok(data.len())
+    }
+
+    /// The nodes that a datagram goes to.
+    fn targets(
+        &mut self,
+        kernel: &Kernel,
+        key: SocketKey,
+        node: NodeId,
+        to: SocketAddr,
+    ) -> Vec<NodeId> {
+        let ip = to.ip();
+        if !ip.is_multicast() && !is_broadcast(ip) {
+            return self.hosts.route(node, ip).into_iter().collect();
+        }
+        let loops = self.entry(key).is_ok_and(|entry| match ip.is_ipv6() {
+            true => entry.options.multicast_loop_v6,
+            false => entry.options.multicast_loop_v4 || is_broadcast(ip),
+        });
+        let known = (0..).map(NodeId).take_while(|node| kernel.node_state(*node).is_some());
+        known.filter(|other| loops || *other != node).collect()
+    }
+
+    /// Sends one datagram to one node, and a copy of it where the link makes one.
+    fn post(
+        &mut self,
+        kernel: &mut Kernel,
+        sender: SocketKey,
+        nodes: (NodeId, NodeId),
+        to: SocketAddr,
+        datagram: &Datagram,
+    ) {
+        let flight = self.fly(kernel, nodes.0, nodes.1);
+        let Flight { packet, at, lost, copy_at, history } = flight;
+        if lost {
+            return;
+        }
+        let datagram = Datagram { history, ..datagram.clone() };
+        let parcel = Parcel { datagram, sender, nodes, to, packet, is_held: false };
+        let copy = Packet { passage: Passage { is_copy: true, ..packet.passage }, ..packet };
+        if let Some(copy_at) = copy_at {
+            self.schedule_parcel(kernel, Parcel { packet: copy, ..parcel.clone() }, copy_at);
+        }
+        self.schedule_parcel(kernel, parcel, at);
+    }
+
+    fn schedule_parcel(&mut self, kernel: &mut Kernel, parcel: Parcel, at: SimTime) {
+        let key = self.parcels.insert(parcel);
+        let deadline = Deadline { at, seq: kernel.next_seq() };
+        self.agenda.push(deadline, What::Parcel(key));
+    }
+
+    /// A datagram is due.
+    pub(crate) fn parcel_due(&mut self, kernel: &mut Kernel, key: ParcelKey) {
+        let Some(parcel) = self.parcels.get(key) else { return };
+        let ((from, to), packet) = (parcel.nodes, parcel.packet);
+        match self.obstacle(kernel, from, to, packet) {
+            Some(Partition::Hold) => {
+                if let Some(parcel) = self.parcels.get_mut(key) {
+                    parcel.is_held = true;
+                }
+                return;
+            }
+            Some(Partition::Drop) => return drop(self.parcels.remove(key)),
+            None => {}
+        }
+        let Some(parcel) = self.parcels.remove(key) else { return };
+        let history = &mut self.hosts.of(to).history;
+        *history = fold(*history, parcel.datagram.history);
+        kernel.fold_event(*history);
+        self.deliver(kernel, &parcel);
+    }
+
+    fn deliver(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
+        let Parcel { datagram, to, .. } = parcel;
+        let to_all = to.ip().is_multicast() || is_broadcast(to.ip());
+        let receivers = self.udp_receivers(parcel, to_all);
+        if receivers.is_empty() && !to_all {
+            return self.tell_unreachable(kernel, parcel);
+        }
+        for receiver in receivers {
+            let Ok(entry) = self.entry_mut(receiver) else { continue };
+            let capacity = entry.options.receive_buffer.map_or(QUEUE_BYTES_MAX, |b| b as usize);
+            if let SocketKind::Udp(udp) = &mut entry.kind
+                && udp.push(datagram.clone(), capacity)
+            {
+                self.notify(kernel, receiver, Side::Read);
+            } else {
+                self.lose_newest(kernel, parcel);
+            }
+        }
+    }
+
+    /// Who takes a datagram.
+    fn udp_receivers(&mut self, parcel: &Parcel, to_all: bool) -> Vec<SocketKey> {
+        let Parcel { datagram, to, nodes, .. } = parcel;
+        let bound: Vec<SocketKey> = match to_all {
+            true => self.hosts.of(nodes.1).at_port(Protocol::Udp, to.port()).collect(),
+            false => {
+                let receivers = self.hosts.of(nodes.1).receivers(Protocol::Udp, *to);
+                receivers.map(|binding| binding.socket).collect()
+            }
+        };
+        let takes = |key: &SocketKey| {
+            self.udp(*key).is_ok_and(|udp| {
+                let member = !to.ip().is_multicast() || udp.groups.contains(&to.ip());
+                udp.takes_from(datagram.from) && member
+            })
+        };
+        let all = bound.into_iter().filter(takes);
+        if to_all { all.collect() } else { all.take(1).collect() }
+    }
+
+    /// Nobody has the port: a sender that is connected hears of it.
+    fn tell_unreachable(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
+        let Parcel { nodes: (from, to), sender, .. } = *parcel;
+        let flight = self.fly(kernel, to, from);
+        if !flight.lost {
+            let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
+            self.agenda.push(deadline, What::Unreachable(sender, parcel.to, flight.packet, to));
+        }
+    }
+
+    /// The news that nobody has the port is due.
+    pub(crate) fn unreachable_due(
+        &mut self,
+        kernel: &mut Kernel,
+        sender: SocketKey,
+        peer: SocketAddr,
+        packet: Packet,
+        from: NodeId,
+    ) {
+        let Ok(entry) = self.entry(sender) else { return };
+        let node = entry.node;
+        if self.obstacle(kernel, from, node, packet).is_some() {
+            return;
+        }
+        let Ok(udp) = self.udp_mut(sender) else { return };
+        if udp.peer.is_some_and(|own| same(own, peer)) {
+            udp.error = Some(Errno::REFUSED);
+            self.notify(kernel, sender, Side::Either);
+        }
+    }
+
+    /// Takes a datagram, or looks at it; how long it is, and who sent it.
+    pub(crate) fn udp_receive(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        buffer: &mut [u8],
+        peeks: bool,
+    ) -> Result<(usize, SocketAddr)> {
+        let udp = self.udp_mut(key)?;
+        if let Some(error) = udp.error.take() {
+            return Err(error);
+        }
+        let datagram = udp.queue.front().ok_or(Errno::AGAIN)?;
+        let len = datagram.data.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&datagram.data[..len]);
+        let (from, history) = (datagram.from, datagram.history);
+        if let Some(own) = kernel.task_history() {
+            *own = fold(*own, history);
+        }
+        if !peeks {
+            udp.queued -= datagram.data.len() + OVERHEAD_BYTES;
+            udp.queue.pop_front();
+        }
+        Ok((len, from))
+    }
+
+    /// Joins or leaves a group.
+    pub(crate) fn udp_group(&mut self, key: SocketKey, group: IpAddr, joins: bool) -> Result<()> {
+        let groups = &mut self.udp_mut(key)?.groups;
+        match (groups.iter().position(|own| *own == group), joins) {
+            _ if !group.is_multicast() => return Err(Errno::INVALID),
+            (Some(_), true) => return Err(Errno::ADDRESS_IN_USE),
+            (None, false) => return Err(Errno::ADDRESS_NOT_AVAILABLE),
+            (None, true) => groups.push(group),
+            (Some(at), false) => drop(groups.remove(at)),
+        }
+        Ok(())
+    }
+
+    /// Links have opened: what was held goes on.
+    pub(crate) fn release_parcels(&mut self, kernel: &mut Kernel) {
+        let held = self.parcels.iter().filter(|(_, parcel)| parcel.is_held);
+        let held: Vec<ParcelKey> = held.map(|(key, _)| key).collect();
+        for key in held {
+            if let Some(parcel) = self.parcels.get_mut(key) {
+                parcel.is_held = false;
+                let deadline = Deadline { at: kernel.now(), seq: kernel.next_seq() };
+                self.agenda.push(deadline, What::Parcel(key));
+            }
+        }
+    }
+
+    fn lose_newest(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
+        dropped(kernel, parcel.packet.message, parcel.nodes, DropReason::NoReceiver);
+    }
+
+    pub(crate) fn udp(&self, key: SocketKey) -> Result<&UdpSocket> {
+        match &self.entry(key)?.kind {
+            SocketKind::Udp(udp) => Ok(udp),
+            _ => Err(Errno::NOT_SUPPORTED),
+        }
+    }
+
+    pub(crate) fn udp_mut(&mut self, key: SocketKey) -> Result<&mut UdpSocket> {
+        match &mut self.entry_mut(key)?.kind {
+            SocketKind::Udp(udp) => Ok(udp),
+            _ => Err(Errno::NOT_SUPPORTED),
+        }
+    }
+}
+
+/// The same address, whichever way its IP is written.
+fn same(a: SocketAddr, b: SocketAddr) -> bool {
+    (a.ip().to_canonical(), a.port()) == (b.ip().to_canonical(), b.port())
+}

@@ -1,0 +1,210 @@
+//! Every fault of sockets fires, changes something, and stands in the trace.
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use detsim_executor::event::{DropReason, NetEvent};
+use detsim_executor::{Event, OpKind, context};
+use detsim_net::{How, Rule, Socket, Sockets, Verdict};
+use expect_test::expect;
+
+use crate::tcp::{Pair, connect, echo, listen, read, read_to_end, sleep, text, write};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn has(pair: &Pair, wanted: impl Fn(NetEvent) -> bool) -> bool {
+    let trace = pair.sim.trace();
+    trace.moments.iter().any(|moment| matches!(moment.event, Event::Net(event) if wanted(event)))
+}
+
+/// What an echo of some bytes takes, in milliseconds, or its errno.
+fn exchange(pair: &Pair) -> Result<u64, i32> {
+    pair.run(echo(), async {
+        let begun = context::now();
+        let exchanged = async {
+            let socket = connect().await?;
+            for part in text(4_000).chunks(500) {
+                write(&socket, part).await?;
+                sleep(MS).await;
+            }
+            socket.shutdown()?;
+            read_to_end(&socket).await
+        };
+        match exchanged.await {
+            Ok(all) if all == text(4_000) => Ok((context::now() - begun).as_millis() as u64),
+            Ok(all) => panic!("{} bytes came back", all.len()),
+            Err(error) => Err(error.raw_os_error().unwrap()),
+        }
+    })
+}
+
+#[test]
+fn without_faults_an_exchange_is_quick() {
+    assert!(exchange(&Pair::new(1)).unwrap() < 50);
+}
+
+#[test]
+fn a_rule_that_drops_costs_a_retransmission() {
+    let pair = Pair::new(1);
+    let rule = Rule::new(Verdict::Drop).from(pair.client).to(pair.server).skip(3).times(1);
+    let _guard = pair.net.add_rule(rule);
+    assert!((200..300).contains(&exchange(&pair).unwrap()));
+    let by_rule = |event| matches!(event, NetEvent::Dropped { why: DropReason::Rule, .. });
+    assert!(has(&pair, by_rule));
+}
+
+#[test]
+fn a_rule_that_delays_costs_that_much() {
+    let pair = Pair::new(1);
+    let rule = Rule::new(Verdict::Delay(500 * MS)).to(pair.server).skip(2).times(1);
+    let _guard = pair.net.add_rule(rule);
+    assert!((500..600).contains(&exchange(&pair).unwrap()));
+}
+
+#[test]
+fn a_rule_ends_with_its_guard() {
+    let pair = Pair::new(1);
+    drop(pair.net.add_rule(Rule::new(Verdict::Drop)));
+    assert!(exchange(&pair).unwrap() < 50);
+}
+
+#[test]
+fn a_cut_ends_with_its_guard() {
+    let pair = Pair::new(1);
+    drop(pair.net.isolate(pair.server));
+    assert!(exchange(&pair).unwrap() < 50);
+    assert!(has(&pair, |event| matches!(event, NetEvent::Healed { .. })));
+    let pair = Pair::new(1);
+    let _cut = pair.net.cut(pair.client, pair.server);
+    assert_eq!(exchange(&pair), Err(110));
+}
+
+#[test]
+fn random_resets_reset() {
+    let outcomes: Vec<_> = (0..40)
+        .map(|seed| {
+            let pair = Pair::new(seed);
+            pair.net.set_reset_rate(0.05);
+            let outcome = exchange(&pair);
+            let fired = has(&pair, |event| matches!(event, NetEvent::Reset { .. }));
+            assert!(fired || outcome.is_ok(), "seed {seed}: {outcome:?}");
+            outcome
+        })
+        .collect();
+    assert!(outcomes.contains(&Err(104)), "{outcomes:?}");
+    assert!(outcomes.iter().any(Result::is_ok), "{outcomes:?}");
+}
+
+/// How many of 200 datagrams arrive at the server, and how many of them out of order.
+fn datagrams(pair: &Pair) -> (usize, usize) {
+    let server: SocketAddr = "10.0.0.2:53".parse().unwrap();
+    let receives = async move {
+        let socket = udp(server);
+        std::future::pending::<()>().await;
+        drop(socket);
+    };
+    let receiver = pair.sim.node("server").spawn("receiver", async move {
+        sleep(MS).await;
+        let socket = udp("10.0.0.2:54".parse().unwrap());
+        let (mut got, mut last, mut swapped) = (0, 0, 0);
+        loop {
+            let mut buf = [0; 4];
+            let receives =
+                poll_fn(|cx| socket.poll_receive(cx, How::poller(OpKind::Recv), &mut buf, false));
+            receives.await.unwrap();
+            let number = u32::from_le_bytes(buf);
+            if number == u32::MAX {
+                return (got, swapped);
+            }
+            got += 1;
+            swapped += usize::from(number < last);
+            last = number;
+        }
+    });
+    pair.run(receives, async move {
+        sleep(2 * MS).await;
+        let socket = udp("0.0.0.0:0".parse().unwrap());
+        let to = Some("10.0.0.2:54".parse().unwrap());
+        for number in 0..200_u32 {
+            socket.try_send(to, &number.to_le_bytes()).unwrap();
+        }
+        // Until one of the last ones makes it.
+        for _ in 0..50 {
+            sleep(5 * MS).await;
+            socket.try_send(to, &u32::MAX.to_le_bytes()).unwrap();
+        }
+        receiver.await.unwrap()
+    })
+}
+
+fn udp(address: SocketAddr) -> Socket {
+    let socket = Sockets::current().unwrap().udp(false);
+    socket.bind(address).unwrap();
+    socket
+}
+
+#[test]
+fn datagrams_overtake_each_other_and_none_is_lost() {
+    let (got, swapped) = datagrams(&Pair::new(1));
+    assert_eq!(got, 200);
+    assert!(swapped > 10, "{swapped}");
+}
+
+#[test]
+fn datagrams_are_lost_and_doubled_at_their_rates() {
+    let pair = Pair::new(1);
+    pair.net.set_drop_rate(0.2);
+    let (lost, _) = datagrams(&pair);
+    assert!((80..180).contains(&lost), "{lost}");
+    let pair = Pair::new(1);
+    pair.net.set_duplicate_rate(0.5);
+    let (doubled, _) = datagrams(&pair);
+    assert!((250..350).contains(&doubled), "{doubled}");
+}
+
+#[test]
+fn the_table_of_sockets_says_who_waits_for_what() {
+    let pair = Pair::new(1);
+    let net = pair.net.clone();
+    let table = pair.run(
+        async {
+            let _listener = listen();
+            std::future::pending::<()>().await;
+        },
+        async move {
+            let socket = connect().await.unwrap();
+            write(&socket, b"unread").await.unwrap();
+            let _udp = udp("0.0.0.0:53".parse().unwrap());
+            sleep(10 * MS).await;
+            net.netstat()
+        },
+    );
+    expect![[r#"
+        node         proto local                 peer                  state          unread   unsent
+        client       tcp   10.0.0.1:32768        10.0.0.2:80           established         0        0
+        client       udp   0.0.0.0:53            *                     *                   0        *
+        server       tcp   0.0.0.0:80            *                     listening           1        *
+    "#]]
+    .assert_eq(&table);
+}
+
+#[test]
+fn a_read_that_nobody_answers_is_a_deadlock_with_both_ends() {
+    let pair = Pair::new(1);
+    drop(pair.sim.node("server").spawn("server", async {
+        let listener = listen();
+        let socket = poll_fn(|cx| listener.poll_accept(cx, How::poller(OpKind::Accept))).await;
+        let socket = socket.unwrap().0;
+        read(&socket, &mut [0; 1]).await.unwrap();
+    }));
+    drop(pair.sim.node("client").spawn("client", async {
+        let socket = connect().await.unwrap();
+        write(&socket, b"").await.unwrap();
+        read(&socket, &mut [0; 1]).await.unwrap();
+    }));
+    let failure = pair.sim.run().unwrap_err();
+    assert_eq!(failure.verdict(), "deadlock", "{failure}");
+    let text = failure.to_string();
+    assert!(text.contains("for the TcpStream of detsim-net/tests/it"), "{text}");
+}
