@@ -12,8 +12,8 @@
 //! waits is known to a wait graph, so that a deadlock is reported at once with who holds what.
 //!
 //! This file is the one switch on the cfg. Everything starts as tokio's own, by glob; under the cfg
-//! our items shadow what they replace, in a tree that mirrors tokio's. What is not here yet (`net`,
-//! `fs`) is tokio's own, and says that there is no reactor when it is
+//! our items shadow what they replace, in a tree that mirrors tokio's. What is not here yet (`fs`)
+//! is tokio's own, and says that there is no reactor when it is
 //! used in a simulation.
 #![deny(unsafe_code)]
 
@@ -28,6 +28,8 @@ pub mod io;
 #[cfg(detsim)]
 #[doc(hidden)]
 pub mod macros;
+#[cfg(all(detsim, feature = "net"))]
+pub mod net;
 #[cfg(all(detsim, feature = "process"))]
 pub mod process;
 #[cfg(detsim)]

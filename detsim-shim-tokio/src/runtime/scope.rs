@@ -136,6 +136,23 @@ pub(crate) fn require_time() {
 const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. Call `enable_time` on \
                        the runtime builder to enable timers.";
 
+/// Goes into the run of the runtime in which this thread is, which has io.
+///
+/// # Panics
+/// Where there is no runtime, or one without io, in tokio's words.
+#[cfg(feature = "net")]
+#[track_caller]
+pub(crate) fn with_io<R>(f: impl FnOnce(&Sim) -> R) -> R {
+    let Some(shared) = current() else { context::missing() };
+    assert!(shared.settings().io, "{NO_IO}");
+    let sim = shared.sim();
+    sim.enter(|| f(&sim))
+}
+
+#[cfg(feature = "net")]
+const NO_IO: &str = "A Tokio 1.x context was found, but IO is disabled. Call `enable_io` on the runtime \
+                     builder to enable IO.";
+
 /// Is this code part of a task, or of what somebody blocks on?
 pub(crate) fn is_in_task() -> bool {
     kernel::with(|kernel| !kernel.current_tag().is_nobody()).unwrap_or(false)

@@ -1,0 +1,156 @@
+//! A socket that takes connections.
+//!
+//! Mirrors tokio's. Owns: [`TcpListener`].
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::panic::Location;
+use std::task::{Context, Poll};
+
+use detsim_executor::OpKind;
+use detsim_net::{How, Socket};
+
+use crate::net::addr::{ToSocketAddrs, each};
+use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::ready::{Site, point, wait};
+use crate::net::tcp::stream::TcpStream;
+use crate::net::world;
+
+/// Connections that may wait to be accepted, as tokio asks for them.
+const BACKLOG: u32 = 1024;
+
+/// A socket that takes connections.
+pub struct TcpListener {
+    socket: Socket,
+    descriptor: Descriptor,
+}
+
+impl TcpListener {
+    /// Listens on an address; port 0 means a free one.
+    ///
+    /// # Errors
+    /// As Linux has it: EADDRINUSE, EADDRNOTAVAIL; or a name that cannot be resolved.
+    #[track_caller]
+    pub fn bind<A: ToSocketAddrs>(address: A) -> impl Future<Output = io::Result<Self>> + use<A> {
+        let (site, target) = (Location::caller(), address.target());
+        async move { each(target, |address| Self::bind_at(address, site)).await }
+    }
+
+    async fn bind_at(address: SocketAddr, site: Site) -> io::Result<Self> {
+        let socket = world::tcp(address.is_ipv6());
+        point(&socket, OpKind::Start, site).await;
+        Self::listening(socket, address, Descriptor::default())
+    }
+
+    #[track_caller]
+    fn listening(socket: Socket, address: SocketAddr, descriptor: Descriptor) -> io::Result<Self> {
+        socket.set_options(|options| options.reuse_address = true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)?;
+        Ok(Self { socket, descriptor })
+    }
+
+    pub(super) fn new(socket: Socket, descriptor: Descriptor) -> Self {
+        Self { socket, descriptor }
+    }
+
+    /// Takes a connection, with the address of its peer.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + '_ {
+        let site = Location::caller();
+        async move {
+            let socket = &self.socket;
+            let accepted =
+                wait(socket, OpKind::Accept, site, |cx, how| socket.poll_accept(cx, how)).await?;
+            Ok((TcpStream::new(accepted.0, site), accepted.1))
+        }
+    }
+
+    /// Polls for a connection.
+    ///
+    /// # Errors
+    /// As [`Self::accept`].
+    #[track_caller]
+    pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
+        let site = Location::caller();
+        let accepted = self.socket.poll_accept(cx, How::poller_at(OpKind::Accept, site));
+        accepted.map_ok(|(socket, from)| (TcpStream::new(socket, site), from))
+    }
+
+    /// A simulated socket that listens on the same address of the node that runs. The given one is kept
+    /// for its descriptor.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let socket = world::tcp(address.is_ipv6());
+        Self::listening(socket, address, Descriptor::given(listener))
+    }
+
+    /// # Errors
+    /// Always: a simulated socket stays in its simulation.
+    pub fn into_std(self) -> io::Result<std::net::TcpListener> {
+        Err(no_std("TcpListener"))
+    }
+
+    /// The address it listens on.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// `IP_TTL`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn ttl(&self) -> io::Result<u32> {
+        self.socket.options(|options| options.ttl)
+    }
+
+    /// Sets `IP_TTL`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
+        self.socket.set_options(|options| options.ttl = ttl)
+    }
+}
+
+impl TryFrom<std::net::TcpListener> for TcpListener {
+    type Error = io::Error;
+
+    #[track_caller]
+    fn try_from(listener: std::net::TcpListener) -> io::Result<Self> {
+        Self::from_std(listener)
+    }
+}
+
+impl fmt::Debug for TcpListener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TcpListener").field("addr", &self.local_addr().ok()).finish()
+    }
+}
+
+impl AsFd for TcpListener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for TcpListener {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}

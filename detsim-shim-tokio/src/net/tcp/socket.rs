@@ -1,0 +1,299 @@
+//! A socket that is neither connected nor listening yet.
+//!
+//! Mirrors tokio's. Owns: [`TcpSocket`], whose options go over to what it becomes.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::panic::Location;
+use std::time::Duration;
+
+use detsim_executor::OpKind;
+use detsim_net::{Options, Socket};
+
+use crate::context::missing;
+use crate::net::descriptor::{Descriptor, check_device, no_peer};
+use crate::net::ready::point;
+use crate::net::tcp::listener::TcpListener;
+use crate::net::tcp::stream::TcpStream;
+use crate::net::world;
+use crate::runtime::scope;
+
+/// A socket that is neither connected nor listening yet.
+pub struct TcpSocket {
+    kind: Kind,
+    descriptor: Descriptor,
+}
+
+/// tokio makes one where no runtime is, for its options; so it waits for a simulation.
+enum Kind {
+    Simulated(Socket),
+    Outside {
+        is_v6: bool,
+        options: Box<std::sync::Mutex<Options>>,
+    },
+    /// What cannot be simulated says so when it is to be used.
+    Refused,
+}
+
+/// A getter and a setter of an option.
+macro_rules! option {
+    ($($(#[$doc:meta])* $get:ident, $set:ident: $type:ty = $field:ident;)+) => { $(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        pub fn $get(&self) -> io::Result<$type> {
+            self.options(|options| options.$field)
+        }
+
+        /// Sets what the getter of the same name gives.
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        pub fn $set(&self, value: $type) -> io::Result<()> {
+            self.set_options(|options| options.$field = value)
+        }
+    )+ };
+}
+
+impl TcpSocket {
+    /// For IPv4.
+    ///
+    /// # Errors
+    /// None in a simulation.
+    #[track_caller]
+    pub fn new_v4() -> io::Result<Self> {
+        Ok(Self::new(false, Descriptor::default()))
+    }
+
+    /// For IPv6.
+    ///
+    /// # Errors
+    /// None in a simulation.
+    #[track_caller]
+    pub fn new_v6() -> io::Result<Self> {
+        Ok(Self::new(true, Descriptor::default()))
+    }
+
+    #[track_caller]
+    fn new(is_v6: bool, descriptor: Descriptor) -> Self {
+        let kind = match scope::current() {
+            Some(_) => Kind::Simulated(world::tcp(is_v6)),
+            None => Kind::Outside { is_v6, options: Box::default() },
+        };
+        Self { kind, descriptor }
+    }
+
+    option! {
+        /// `SO_KEEPALIVE`.
+        keepalive, set_keepalive: bool = keepalive;
+        /// `SO_REUSEADDR`.
+        reuseaddr, set_reuseaddr: bool = reuse_address;
+        /// `SO_REUSEPORT`.
+        reuseport, set_reuseport: bool = reuse_port;
+        /// `TCP_NODELAY`.
+        nodelay, set_nodelay: bool = nodelay;
+        /// `IP_TOS`.
+        tos_v4, set_tos_v4: u32 = tos;
+        /// `IP_TOS`, under its old name.
+        tos, set_tos: u32 = tos;
+        /// `IPV6_TCLASS`.
+        tclass_v6, set_tclass_v6: u32 = traffic_class;
+        /// `SO_LINGER`: with zero, closing resets the connection.
+        linger, set_linger: Option<Duration> = linger;
+    }
+
+    /// Closing resets the connection.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn set_zero_linger(&self) -> io::Result<()> {
+        self.set_options(|options| options.linger = Some(Duration::ZERO))
+    }
+
+    /// `SO_SNDBUF`, which is twice what was set, as on Linux.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn send_buffer_size(&self) -> io::Result<u32> {
+        self.options(Options::send_buffer_size)
+    }
+
+    /// Sets `SO_SNDBUF`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn set_send_buffer_size(&self, bytes: u32) -> io::Result<()> {
+        self.set_options(|options| options.set_send_buffer_size(bytes))
+    }
+
+    /// `SO_RCVBUF`, which is twice what was set, as on Linux.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn recv_buffer_size(&self) -> io::Result<u32> {
+        self.options(Options::receive_buffer_size)
+    }
+
+    /// Sets `SO_RCVBUF`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn set_recv_buffer_size(&self, bytes: u32) -> io::Result<()> {
+        self.set_options(|options| options.set_receive_buffer_size(bytes))
+    }
+
+    /// `SO_BINDTODEVICE`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        self.options(|options| options.device.clone())
+    }
+
+    /// Sets `SO_BINDTODEVICE`: a node has the interfaces `lo` and `eth0`.
+    ///
+    /// # Errors
+    /// ENODEV for any other.
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        check_device(interface)?;
+        let device = interface.map(<[u8]>::to_vec);
+        self.set_options(|options| options.device = device)
+    }
+
+    /// Its address.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        match &self.kind {
+            Kind::Outside { is_v6: false, .. } => Ok(([0, 0, 0, 0], 0).into()),
+            Kind::Outside { is_v6: true, .. } => Ok(([0; 16], 0).into()),
+            _ => self.socket()?.local_addr(),
+        }
+    }
+
+    /// Takes the error that is pending.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        match &self.kind {
+            Kind::Outside { .. } => Ok(None),
+            _ => self.socket()?.take_error(),
+        }
+    }
+
+    /// Gives it an address; port 0 means a free one.
+    ///
+    /// # Errors
+    /// As Linux has it: EADDRINUSE, EADDRNOTAVAIL, EINVAL.
+    #[track_caller]
+    pub fn bind(&self, address: SocketAddr) -> io::Result<()> {
+        self.socket()?.bind(address)
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// As Linux has it: ECONNREFUSED, ETIMEDOUT, EADDRNOTAVAIL.
+    #[track_caller]
+    pub fn connect(self, address: SocketAddr) -> impl Future<Output = io::Result<TcpStream>> {
+        let site = Location::caller();
+        async move {
+            let (socket, descriptor) = self.into_socket()?;
+            point(&socket, OpKind::Connect, site).await;
+            TcpStream::connecting(socket, descriptor, address, site).await
+        }
+    }
+
+    /// Takes connections from now on, `backlog` of them unaccepted.
+    ///
+    /// # Errors
+    /// EADDRINUSE.
+    #[track_caller]
+    pub fn listen(self, backlog: u32) -> io::Result<TcpListener> {
+        let (socket, descriptor) = self.into_socket()?;
+        socket.listen(backlog)?;
+        Ok(TcpListener::new(socket, descriptor))
+    }
+
+    /// A simulated socket in place of one of std that is not connected, bound to the same address where
+    /// that has a port. One that is connected says so when it is used.
+    #[track_caller]
+    pub fn from_std_stream(stream: std::net::TcpStream) -> Self {
+        let connected = stream.peer_addr().is_ok();
+        let local = stream.local_addr().ok();
+        let is_v6 = local.is_some_and(|local| local.is_ipv6());
+        let descriptor = Descriptor::given(stream);
+        if connected {
+            return Self { kind: Kind::Refused, descriptor };
+        }
+        let socket = Self::new(is_v6, descriptor);
+        let bound = local.filter(|local| local.port() != 0).map(|local| socket.bind(local));
+        match bound {
+            Some(Err(_)) => Self { kind: Kind::Refused, ..socket },
+            _ => socket,
+        }
+    }
+
+    fn options<R>(&self, look: impl FnOnce(&Options) -> R) -> io::Result<R> {
+        match &self.kind {
+            Kind::Outside { options, .. } => Ok(look(&options.lock().expect("no panic in it"))),
+            _ => self.socket()?.options(look),
+        }
+    }
+
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        match &self.kind {
+            Kind::Outside { options, .. } => {
+                change(&mut options.lock().expect("no panic in it"));
+                Ok(())
+            }
+            _ => self.socket()?.set_options(change),
+        }
+    }
+
+    #[track_caller]
+    fn socket(&self) -> io::Result<&Socket> {
+        match &self.kind {
+            Kind::Simulated(socket) => Ok(socket),
+            Kind::Outside { .. } => missing(),
+            Kind::Refused => Err(no_peer("TcpStream")),
+        }
+    }
+
+    #[track_caller]
+    fn into_socket(self) -> io::Result<(Socket, Descriptor)> {
+        match self.kind {
+            Kind::Simulated(socket) => Ok((socket, self.descriptor)),
+            Kind::Outside { is_v6, options } => {
+                let socket = world::tcp(is_v6);
+                let options = options.into_inner().expect("no panic in it");
+                socket.set_options(|own| *own = options)?;
+                Ok((socket, self.descriptor))
+            }
+            Kind::Refused => Err(no_peer("TcpStream")),
+        }
+    }
+}
+
+impl fmt::Debug for TcpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TcpSocket").field("addr", &self.local_addr().ok()).finish()
+    }
+}
+
+impl AsFd for TcpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for TcpSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}

@@ -1,0 +1,426 @@
+//! Datagrams.
+//!
+//! Mirrors tokio's. Owns: [`UdpSocket`]. Does not own: the protocol, which is `detsim-net`'s, nor
+//! options, multicast and looking at what waits (`udp/options.rs`, `udp/peek.rs`).
+
+mod options;
+mod peek;
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::panic::Location;
+use std::task::{Context, Poll, ready};
+
+use detsim_executor::OpKind;
+use detsim_net::{How, Socket};
+use tokio::io::{Interest, ReadBuf, Ready};
+
+use crate::net::addr::{ToSocketAddrs, each, resolve};
+use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::ready::{self, Site, point, wait};
+use crate::net::world;
+
+/// A socket for datagrams.
+pub struct UdpSocket {
+    socket: Socket,
+    descriptor: Descriptor,
+    site: Site,
+}
+
+impl UdpSocket {
+    /// A socket with an address; port 0 means a free one.
+    ///
+    /// # Errors
+    /// As Linux has it: EADDRINUSE, EADDRNOTAVAIL; or a name that cannot be resolved.
+    #[track_caller]
+    pub fn bind<A: ToSocketAddrs>(address: A) -> impl Future<Output = io::Result<Self>> + use<A> {
+        let (site, target) = (Location::caller(), address.target());
+        async move { each(target, |address| Self::bind_at(address, site)).await }
+    }
+
+    async fn bind_at(address: SocketAddr, site: Site) -> io::Result<Self> {
+        let socket = Self::open(address, site, Descriptor::default());
+        point(&socket.socket, OpKind::Start, site).await;
+        socket.socket.bind(address)?;
+        Ok(socket)
+    }
+
+    #[track_caller]
+    fn open(address: SocketAddr, site: Site, descriptor: Descriptor) -> Self {
+        let socket = world::open(|sockets| sockets.udp(address.is_ipv6()));
+        Self { socket, descriptor, site }
+    }
+
+    /// A simulated socket with the same address of the node that runs, and the same peer where the given
+    /// one has one. The given one is kept for its descriptor.
+    ///
+    /// # Errors
+    /// As [`Self::bind`].
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn from_std(socket: std::net::UdpSocket) -> io::Result<Self> {
+        let (address, peer) = (socket.local_addr()?, socket.peer_addr().ok());
+        let udp = Self::open(address, Location::caller(), Descriptor::given(socket));
+        udp.socket.bind(address)?;
+        if let Some(peer) = peer {
+            udp.socket.set_peer(peer)?;
+        }
+        Ok(udp)
+    }
+
+    /// # Errors
+    /// Always: a simulated socket stays in its simulation.
+    pub fn into_std(self) -> io::Result<std::net::UdpSocket> {
+        Err(no_std("UdpSocket"))
+    }
+
+    /// Its own address.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// The address of its peer.
+    ///
+    /// # Errors
+    /// ENOTCONN where it has none.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.socket.peer_addr()
+    }
+
+    /// From now on it talks to one peer.
+    ///
+    /// # Errors
+    /// Where the address is of the other family or cannot be resolved.
+    #[track_caller]
+    pub fn connect<A: ToSocketAddrs>(
+        &self,
+        address: A,
+    ) -> impl Future<Output = io::Result<()>> + use<'_, A> {
+        let (site, target) = (Location::caller(), address.target());
+        async move {
+            point(&self.socket, OpKind::Connect, site).await;
+            each(target, |address| async move { self.socket.set_peer(address) }).await
+        }
+    }
+
+    // ------------------------------------------------------------ readiness
+
+    /// Waits until it is ready for something of interest.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
+        ready::ready(&self.socket, interest, Location::caller())
+    }
+
+    /// Waits until there is a datagram.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::READABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Waits until it may send.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::WRITABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Polls for being allowed to send.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready::poll_ready(&self.socket, cx, self.site, [false, true])
+    }
+
+    /// Polls for a datagram.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready::poll_ready(&self.socket, cx, self.site, [true, false])
+    }
+
+    /// An operation of the program's own on the descriptor, where the socket is ready for it.
+    ///
+    /// # Errors
+    /// Those of `f`; `WouldBlock` where the socket is not ready.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        ready::try_io(&self.socket, interest, f)
+    }
+
+    /// As [`Self::try_io`], again and again until it does not have to wait.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    #[track_caller]
+    pub fn async_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnMut() -> io::Result<R>,
+    ) -> impl Future<Output = io::Result<R>> {
+        ready::async_io(&self.socket, interest, Location::caller(), f)
+    }
+
+    // ------------------------------------------------------------ sending
+
+    /// Sends to the peer.
+    ///
+    /// # Errors
+    /// EDESTADDRREQ where it has none; EMSGSIZE; ECONNREFUSED for one that went before.
+    #[track_caller]
+    pub fn send<'a>(&'a self, buf: &'a [u8]) -> impl Future<Output = io::Result<usize>> + 'a {
+        self.sending(None, buf, Location::caller())
+    }
+
+    async fn sending(&self, to: Option<SocketAddr>, buf: &[u8], site: Site) -> io::Result<usize> {
+        let socket = &self.socket;
+        wait(socket, OpKind::Send, site, |cx, how| socket.poll_send(cx, how, to, buf)).await
+    }
+
+    /// Sends to an address.
+    ///
+    /// # Errors
+    /// EMSGSIZE, EACCES, EINVAL; or a name that cannot be resolved.
+    #[track_caller]
+    pub fn send_to<'a, A: ToSocketAddrs>(
+        &'a self,
+        buf: &'a [u8],
+        target: A,
+    ) -> impl Future<Output = io::Result<usize>> + use<'a, A> {
+        let (site, target) = (Location::caller(), target.target());
+        async move {
+            let none =
+                || io::Error::new(io::ErrorKind::InvalidInput, "no addresses to send data to");
+            let to = resolve(target).await?.into_iter().next().ok_or_else(none)?;
+            self.sending(Some(to), buf, site).await
+        }
+    }
+
+    /// Polls for sending to the peer.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.socket.poll_send(cx, How::poller_at(OpKind::Send, self.site), None, buf)
+    }
+
+    /// Polls for sending to an address.
+    ///
+    /// # Errors
+    /// As [`Self::send_to`].
+    pub fn poll_send_to(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        target: SocketAddr,
+    ) -> Poll<io::Result<usize>> {
+        self.socket.poll_send(cx, How::poller_at(OpKind::Send, self.site), Some(target), buf)
+    }
+
+    /// Sends to the peer without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    #[track_caller]
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.socket.try_send(None, buf)
+    }
+
+    /// Sends to an address without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::send_to`].
+    #[track_caller]
+    pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
+        self.socket.try_send(Some(target), buf)
+    }
+
+    // ------------------------------------------------------------ receiving
+
+    /// Takes a datagram: as many of its bytes as there is room for.
+    ///
+    /// # Errors
+    /// ECONNREFUSED where nobody took one that was sent.
+    #[track_caller]
+    pub fn recv<'a>(&'a self, buf: &'a mut [u8]) -> impl Future<Output = io::Result<usize>> + 'a {
+        let receiving = self.receiving(buf, false, Location::caller());
+        async move { receiving.await.map(|(bytes, _)| bytes) }
+    }
+
+    /// Takes a datagram, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[track_caller]
+    pub fn recv_from<'a>(
+        &'a self,
+        buf: &'a mut [u8],
+    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> + 'a {
+        self.receiving(buf, false, Location::caller())
+    }
+
+    async fn receiving(
+        &self,
+        buf: &mut [u8],
+        peeks: bool,
+        site: Site,
+    ) -> io::Result<(usize, SocketAddr)> {
+        let socket = &self.socket;
+        wait(socket, OpKind::Recv, site, |cx, how| socket.poll_receive(cx, how, buf, peeks)).await
+    }
+
+    /// Polls for a datagram.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.poll_receiving(cx, buf, false).map_ok(drop)
+    }
+
+    /// Polls for a datagram, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        self.poll_receiving(cx, buf, false)
+    }
+
+    fn poll_receiving(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+        peeks: bool,
+    ) -> Poll<io::Result<SocketAddr>> {
+        let how = How::poller_at(OpKind::Recv, self.site);
+        let room = buf.initialize_unfilled();
+        let (bytes, from) = ready!(self.socket.poll_receive(cx, how, room, peeks))?;
+        buf.advance(bytes);
+        Poll::Ready(Ok(from))
+    }
+
+    /// Takes a datagram without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none; as [`Self::recv`].
+    #[track_caller]
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_receive(buf, false).map(|(bytes, _)| bytes)
+    }
+
+    /// Takes a datagram without waiting, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv`].
+    #[track_caller]
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.try_receive(buf, false)
+    }
+
+    /// Takes a datagram behind what the buffer holds, without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn try_recv_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        ready::read_buf(buf, |room| self.try_recv(room))
+    }
+
+    /// Takes a datagram behind what the buffer holds, without waiting, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn try_recv_buf_from<B: bytes::BufMut>(
+        &self,
+        buf: &mut B,
+    ) -> io::Result<(usize, SocketAddr)> {
+        ready::read_buf(buf, |room| self.try_recv_from(room))
+    }
+
+    /// Takes a datagram behind what the buffer holds.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn recv_buf<'a, B: bytes::BufMut>(
+        &'a self,
+        buf: &'a mut B,
+    ) -> impl Future<Output = io::Result<usize>> + 'a {
+        let receiving = self.recv_buf_from(buf);
+        async move { receiving.await.map(|(bytes, _)| bytes) }
+    }
+
+    /// Takes a datagram behind what the buffer holds, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn recv_buf_from<'a, B: bytes::BufMut>(
+        &'a self,
+        buf: &'a mut B,
+    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> + 'a {
+        let site = Location::caller();
+        async move {
+            let mut room = vec![0; buf.chunk_mut().len().min(ready::ROOM_BYTES_MAX)];
+            let (bytes, from) = self.receiving(&mut room, false, site).await?;
+            buf.put_slice(&room[..bytes]);
+            Ok((bytes, from))
+        }
+    }
+}
+
+impl TryFrom<std::net::UdpSocket> for UdpSocket {
+    type Error = io::Error;
+
+    #[track_caller]
+    fn try_from(socket: std::net::UdpSocket) -> io::Result<Self> {
+        Self::from_std(socket)
+    }
+}
+
+impl fmt::Debug for UdpSocket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UdpSocket").field("addr", &self.local_addr().ok()).finish()
+    }
+}
+
+impl AsFd for UdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for UdpSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}

@@ -1,0 +1,106 @@
+//! Options of a socket for datagrams, and its groups.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use super::UdpSocket;
+
+/// A getter and a setter of an option.
+macro_rules! option {
+    ($($(#[$doc:meta])* $get:ident, $set:ident: $type:ty = $field:ident;)+) => { $(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        pub fn $get(&self) -> io::Result<$type> {
+            self.socket.options(|options| options.$field)
+        }
+
+        /// Sets what the getter of the same name gives.
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        pub fn $set(&self, value: $type) -> io::Result<()> {
+            self.socket.set_options(|options| options.$field = value)
+        }
+    )+ };
+}
+
+impl UdpSocket {
+    option! {
+        /// `SO_BROADCAST`.
+        broadcast, set_broadcast: bool = broadcast;
+        /// `IP_MULTICAST_LOOP`.
+        multicast_loop_v4, set_multicast_loop_v4: bool = multicast_loop_v4;
+        /// `IPV6_MULTICAST_LOOP`.
+        multicast_loop_v6, set_multicast_loop_v6: bool = multicast_loop_v6;
+        /// `IP_MULTICAST_TTL`.
+        multicast_ttl_v4, set_multicast_ttl_v4: u32 = multicast_ttl_v4;
+        /// `IPV6_TCLASS`.
+        tclass_v6, set_tclass_v6: u32 = traffic_class;
+        /// `IP_TTL`.
+        ttl, set_ttl: u32 = ttl;
+        /// `IP_TOS`.
+        tos_v4, set_tos_v4: u32 = tos;
+        /// `IP_TOS`, under its old name.
+        tos, set_tos: u32 = tos;
+    }
+
+    /// `SO_BINDTODEVICE`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
+        self.socket.options(|options| options.device.clone())
+    }
+
+    /// Sets `SO_BINDTODEVICE`: a node has the interfaces `lo` and `eth0`.
+    ///
+    /// # Errors
+    /// ENODEV for any other.
+    pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
+        crate::net::descriptor::check_device(interface)?;
+        let device = interface.map(<[u8]>::to_vec);
+        self.socket.set_options(|options| options.device = device)
+    }
+
+    /// Joins a group. A node has one interface to the others, whichever is named.
+    ///
+    /// # Errors
+    /// EINVAL for what is no group, EADDRINUSE for one joined before.
+    pub fn join_multicast_v4(&self, group: Ipv4Addr, _interface: Ipv4Addr) -> io::Result<()> {
+        self.socket.set_member(group.into(), true)
+    }
+
+    /// Joins a group. A node has one interface to the others, whichever is named.
+    ///
+    /// # Errors
+    /// As [`Self::join_multicast_v4`].
+    pub fn join_multicast_v6(&self, group: &Ipv6Addr, _interface: u32) -> io::Result<()> {
+        self.socket.set_member((*group).into(), true)
+    }
+
+    /// Leaves a group.
+    ///
+    /// # Errors
+    /// EADDRNOTAVAIL for one that was not joined.
+    pub fn leave_multicast_v4(&self, group: Ipv4Addr, _interface: Ipv4Addr) -> io::Result<()> {
+        self.socket.set_member(group.into(), false)
+    }
+
+    /// Leaves a group.
+    ///
+    /// # Errors
+    /// As [`Self::leave_multicast_v4`].
+    pub fn leave_multicast_v6(&self, group: &Ipv6Addr, _interface: u32) -> io::Result<()> {
+        self.socket.set_member((*group).into(), false)
+    }
+
+    /// Takes the error that is pending.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket.take_error()
+    }
+}

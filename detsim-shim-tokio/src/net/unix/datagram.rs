@@ -1,0 +1,452 @@
+//! Local datagrams.
+//!
+//! Mirrors tokio's. Owns: [`UnixDatagram`].
+
+use std::fmt;
+use std::io;
+use std::net::Shutdown;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::net;
+use std::panic::Location;
+use std::path::Path;
+use std::task::{Context, Poll, ready};
+
+use detsim_executor::OpKind;
+use detsim_net::{How, Socket, Sockets};
+use tokio::io::{Interest, ReadBuf, Ready};
+use tokio::net::unix::SocketAddr;
+
+use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::ready::{self, Site, wait};
+use crate::net::unix::{address_of, name_of, name_of_address};
+use crate::net::world;
+
+/// A local socket for datagrams.
+pub struct UnixDatagram {
+    socket: Socket,
+    descriptor: Descriptor,
+    site: Site,
+}
+
+impl UnixDatagram {
+    #[track_caller]
+    pub(super) fn new(socket: Socket, descriptor: Descriptor) -> Self {
+        Self { socket, descriptor, site: Location::caller() }
+    }
+
+    /// A socket with a name.
+    ///
+    /// # Errors
+    /// EADDRINUSE.
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
+        let datagram = Self::unbound()?;
+        datagram.socket.bind_name(name_of(path.as_ref())?)?;
+        Ok(datagram)
+    }
+
+    /// A socket without a name.
+    ///
+    /// # Errors
+    /// None in a simulation.
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn unbound() -> io::Result<Self> {
+        Ok(Self::new(world::open(Sockets::unix_datagram), Descriptor::default()))
+    }
+
+    /// Two sockets, connected.
+    ///
+    /// # Errors
+    /// None in a simulation.
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let [a, b] = world::open(Sockets::unix_datagram_pair);
+        Ok((Self::new(a, Descriptor::default()), Self::new(b, Descriptor::default())))
+    }
+
+    /// A simulated socket with the same name. The given one is kept for its descriptor.
+    ///
+    /// # Errors
+    /// As [`Self::bind`]; where the given one has a peer.
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn from_std(datagram: net::UnixDatagram) -> io::Result<Self> {
+        let socket = world::open(Sockets::unix_datagram);
+        if datagram.peer_addr().is_ok() {
+            return Err(crate::net::descriptor::no_peer("UnixDatagram"));
+        }
+        let name = name_of_address(&datagram.local_addr()?.into());
+        if !name.is_empty() {
+            socket.bind_name(name)?;
+        }
+        Ok(Self::new(socket, Descriptor::given(datagram)))
+    }
+
+    /// # Errors
+    /// Always: a simulated socket stays in its simulation.
+    pub fn into_std(self) -> io::Result<net::UnixDatagram> {
+        Err(no_std("UnixDatagram"))
+    }
+
+    /// From now on it talks to whoever has this name.
+    ///
+    /// # Errors
+    /// ENOENT, ECONNREFUSED, EPROTOTYPE.
+    pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
+        self.socket.set_peer_name(&name_of(path.as_ref())?)
+    }
+
+    /// Its own address.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn local_addr(&self) -> io::Result<SocketAddr> {
+        address_of(&self.socket.local_name()?)
+    }
+
+    /// The address of its peer.
+    ///
+    /// # Errors
+    /// ENOTCONN where it has none.
+    pub fn peer_addr(&self) -> io::Result<SocketAddr> {
+        address_of(&self.socket.peer_name()?)
+    }
+
+    /// Takes the error that is pending: there is never one.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn take_error(&self) -> io::Result<Option<io::Error>> {
+        self.socket.take_error()
+    }
+
+    /// Closes one direction, or both.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn shutdown(&self, how: Shutdown) -> io::Result<()> {
+        let shut = match how {
+            Shutdown::Read => [true, false],
+            Shutdown::Write => [false, true],
+            Shutdown::Both => [true, true],
+        };
+        self.socket.shutdown_datagrams(shut)
+    }
+
+    // ------------------------------------------------------------ readiness
+
+    /// Waits until it is ready for something of interest.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
+        ready::ready(&self.socket, interest, Location::caller())
+    }
+
+    /// Waits until there is a datagram.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::READABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Waits until it may send.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::WRITABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Polls for being allowed to send.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready::poll_ready(&self.socket, cx, self.site, [false, true])
+    }
+
+    /// Polls for a datagram.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready::poll_ready(&self.socket, cx, self.site, [true, false])
+    }
+
+    /// An operation of the program's own on the descriptor, where the socket is ready for it.
+    ///
+    /// # Errors
+    /// Those of `f`; `WouldBlock` where the socket is not ready.
+    pub fn try_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnOnce() -> io::Result<R>,
+    ) -> io::Result<R> {
+        ready::try_io(&self.socket, interest, f)
+    }
+
+    /// As [`Self::try_io`], again and again until it does not have to wait.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    #[track_caller]
+    pub fn async_io<R>(
+        &self,
+        interest: Interest,
+        f: impl FnMut() -> io::Result<R>,
+    ) -> impl Future<Output = io::Result<R>> {
+        ready::async_io(&self.socket, interest, Location::caller(), f)
+    }
+
+    // ------------------------------------------------------------ sending
+
+    /// Sends to the peer.
+    ///
+    /// # Errors
+    /// ENOTCONN where it has none; ECONNREFUSED where it is gone; EMSGSIZE.
+    #[track_caller]
+    pub fn send<'a>(&'a self, buf: &'a [u8]) -> impl Future<Output = io::Result<usize>> + 'a {
+        let site = Location::caller();
+        async move {
+            let socket = &self.socket;
+            wait(socket, OpKind::Send, site, |cx, how| socket.poll_send_name(cx, how, None, buf))
+                .await
+        }
+    }
+
+    /// Sends to whoever has a name.
+    ///
+    /// # Errors
+    /// ENOENT, ECONNREFUSED, EMSGSIZE.
+    #[track_caller]
+    pub fn send_to<'a, P: AsRef<Path>>(
+        &'a self,
+        buf: &'a [u8],
+        target: P,
+    ) -> impl Future<Output = io::Result<usize>> + use<'a, P> {
+        let (site, name) = (Location::caller(), name_of(target.as_ref()));
+        async move {
+            let (socket, to) = (&self.socket, name?);
+            let sent = wait(socket, OpKind::Send, site, |cx, how| {
+                socket.poll_send_name(cx, how, Some(&to), buf)
+            });
+            sent.await
+        }
+    }
+
+    /// Polls for sending to the peer.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn poll_send(&self, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.socket.poll_send_name(cx, How::poller_at(OpKind::Send, self.site), None, buf)
+    }
+
+    /// Polls for sending to whoever has a name.
+    ///
+    /// # Errors
+    /// As [`Self::send_to`].
+    pub fn poll_send_to<P: AsRef<Path>>(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+        target: P,
+    ) -> Poll<io::Result<usize>> {
+        let to = name_of(target.as_ref())?;
+        self.socket.poll_send_name(cx, How::poller_at(OpKind::Send, self.site), Some(&to), buf)
+    }
+
+    /// Sends to the peer without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` while the peer's queue is full; as [`Self::send`].
+    #[track_caller]
+    pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.socket.try_send_name(None, buf)
+    }
+
+    /// Sends to whoever has a name, without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` while the queue is full; as [`Self::send_to`].
+    #[track_caller]
+    pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
+        self.socket.try_send_name(Some(&name_of(target.as_ref())?), buf)
+    }
+
+    // ------------------------------------------------------------ receiving
+
+    /// Takes a datagram: as many of its bytes as there is room for.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn recv<'a>(&'a self, buf: &'a mut [u8]) -> impl Future<Output = io::Result<usize>> + 'a {
+        let receiving = self.receiving(buf, Location::caller());
+        async move { receiving.await.map(|(bytes, _)| bytes) }
+    }
+
+    /// Takes a datagram, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[track_caller]
+    pub fn recv_from<'a>(
+        &'a self,
+        buf: &'a mut [u8],
+    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> + 'a {
+        self.receiving(buf, Location::caller())
+    }
+
+    async fn receiving(&self, buf: &mut [u8], site: Site) -> io::Result<(usize, SocketAddr)> {
+        let socket = &self.socket;
+        let (bytes, from) =
+            wait(socket, OpKind::Recv, site, |cx, how| socket.poll_receive_name(cx, how, buf))
+                .await?;
+        Ok((bytes, address_of(&from)?))
+    }
+
+    /// Polls for a datagram.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn poll_recv(&self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.poll_recv_from(cx, buf).map_ok(drop)
+    }
+
+    /// Polls for a datagram, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    pub fn poll_recv_from(
+        &self,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<SocketAddr>> {
+        let how = How::poller_at(OpKind::Recv, self.site);
+        let room = buf.initialize_unfilled();
+        let (bytes, from) = ready!(self.socket.poll_receive_name(cx, how, room))?;
+        buf.advance(bytes);
+        Poll::Ready(address_of(&from))
+    }
+
+    /// Takes a datagram without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is none.
+    #[track_caller]
+    pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_receive_name(buf).map(|(bytes, _)| bytes)
+    }
+
+    /// Takes a datagram without waiting, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv`].
+    #[track_caller]
+    pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        let (bytes, from) = self.socket.try_receive_name(buf)?;
+        Ok((bytes, address_of(&from)?))
+    }
+
+    /// Takes a datagram behind what the buffer holds, without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn try_recv_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        ready::read_buf(buf, |room| self.try_recv(room))
+    }
+
+    /// Takes a datagram behind what the buffer holds, without waiting, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::try_recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn try_recv_buf_from<B: bytes::BufMut>(
+        &self,
+        buf: &mut B,
+    ) -> io::Result<(usize, SocketAddr)> {
+        ready::read_buf(buf, |room| self.try_recv_from(room))
+    }
+
+    /// Takes a datagram behind what the buffer holds.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn recv_buf<'a, B: bytes::BufMut>(
+        &'a self,
+        buf: &'a mut B,
+    ) -> impl Future<Output = io::Result<usize>> + 'a {
+        let receiving = self.recv_buf_from(buf);
+        async move { receiving.await.map(|(bytes, _)| bytes) }
+    }
+
+    /// Takes a datagram behind what the buffer holds, and says who sent it.
+    ///
+    /// # Errors
+    /// As [`Self::recv`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn recv_buf_from<'a, B: bytes::BufMut>(
+        &'a self,
+        buf: &'a mut B,
+    ) -> impl Future<Output = io::Result<(usize, SocketAddr)>> + 'a {
+        let site = Location::caller();
+        async move {
+            let mut room = vec![0; buf.chunk_mut().len().min(ready::ROOM_BYTES_MAX)];
+            let (bytes, from) = self.receiving(&mut room, site).await?;
+            buf.put_slice(&room[..bytes]);
+            Ok((bytes, from))
+        }
+    }
+}
+
+impl TryFrom<net::UnixDatagram> for UnixDatagram {
+    type Error = io::Error;
+
+    #[track_caller]
+    fn try_from(datagram: net::UnixDatagram) -> io::Result<Self> {
+        Self::from_std(datagram)
+    }
+}
+
+impl fmt::Debug for UnixDatagram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnixDatagram").field("addr", &self.local_addr().ok()).finish()
+    }
+}
+
+impl AsFd for UnixDatagram {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for UnixDatagram {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}

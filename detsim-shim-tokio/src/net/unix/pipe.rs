@@ -1,0 +1,266 @@
+//! Pipes.
+//!
+//! Mirrors tokio's. Owns: [`pipe`], [`Sender`], [`Receiver`]. Does not own: FIFOs, which are files: what
+//! opens one is tokio's own and says that there is no reactor.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::panic::Location;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use detsim_executor::OpKind;
+use detsim_net::{How, Socket, Sockets};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+
+pub use tokio::net::unix::pipe::OpenOptions;
+
+use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::ready::{self, Site};
+use crate::net::world;
+
+/// The writing end of a pipe.
+#[derive(Debug)]
+pub struct Sender {
+    socket: Socket,
+    descriptor: Descriptor,
+    site: Site,
+}
+
+/// The reading end of a pipe.
+#[derive(Debug)]
+pub struct Receiver {
+    socket: Socket,
+    descriptor: Descriptor,
+    site: Site,
+}
+
+/// A pipe between the tasks of a program.
+///
+/// # Errors
+/// None in a simulation.
+///
+/// # Panics
+/// Outside of a simulation, in tokio's words.
+#[track_caller]
+pub fn pipe() -> io::Result<(Sender, Receiver)> {
+    let site = Location::caller();
+    let [sender, receiver] = world::open(Sockets::pipe);
+    Ok((
+        Sender { socket: sender, descriptor: Descriptor::default(), site },
+        Receiver { socket: receiver, descriptor: Descriptor::default(), site },
+    ))
+}
+
+impl Sender {
+    /// Waits until it is ready for something of interest.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
+        ready::ready(&self.socket, interest, Location::caller())
+    }
+
+    /// Waits until it may be written.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::WRITABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Polls for being writable.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready::poll_ready(&self.socket, cx, self.site, [false, true])
+    }
+
+    /// Writes without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is no room; EPIPE.
+    #[track_caller]
+    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
+        self.socket.try_write(&[IoSlice::new(buf)])
+    }
+
+    /// Writes from several buffers without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_write`].
+    #[track_caller]
+    pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.socket.try_write(bufs)
+    }
+
+    /// An operation of the program's own on the descriptor, where the pipe is ready for it.
+    ///
+    /// # Errors
+    /// Those of `f`; `WouldBlock` where the pipe is not ready.
+    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        ready::try_io(&self.socket, Interest::WRITABLE, f)
+    }
+
+    /// # Errors
+    /// Always: a simulated pipe stays in its simulation.
+    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
+        Err(no_std("pipe"))
+    }
+
+    /// # Errors
+    /// Always: a simulated pipe stays in its simulation.
+    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
+        Err(no_std("pipe"))
+    }
+}
+
+impl Receiver {
+    /// Waits until it is ready for something of interest.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
+        ready::ready(&self.socket, interest, Location::caller())
+    }
+
+    /// Waits until it may be read.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::READABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Polls for being readable.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready::poll_ready(&self.socket, cx, self.site, [true, false])
+    }
+
+    /// Reads without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is nothing to read.
+    #[track_caller]
+    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.socket.try_read(&mut [IoSliceMut::new(buf)])
+    }
+
+    /// Reads into several buffers without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_read`].
+    #[track_caller]
+    pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.socket.try_read(bufs)
+    }
+
+    /// Reads behind what the buffer holds, without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_read`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        ready::read_buf(buf, |room| self.try_read(room))
+    }
+
+    /// An operation of the program's own on the descriptor, where the pipe is ready for it.
+    ///
+    /// # Errors
+    /// Those of `f`; `WouldBlock` where the pipe is not ready.
+    pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
+        ready::try_io(&self.socket, Interest::READABLE, f)
+    }
+
+    /// # Errors
+    /// Always: a simulated pipe stays in its simulation.
+    pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
+        Err(no_std("pipe"))
+    }
+
+    /// # Errors
+    /// Always: a simulated pipe stays in its simulation.
+    pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
+        Err(no_std("pipe"))
+    }
+}
+
+impl AsyncWrite for Sender {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.socket.poll_write(cx, How::poller_at(OpKind::Send, self.site), bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // As in tokio: the end comes when the sender is dropped.
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for Receiver {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let how = How::poller_at(OpKind::Recv, self.site);
+        let mut bufs = [IoSliceMut::new(buf.initialize_unfilled())];
+        let read = ready!(self.socket.poll_read(cx, how, &mut bufs))?;
+        buf.advance(read);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsFd for Sender {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for Sender {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}
+
+impl AsFd for Receiver {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for Receiver {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}

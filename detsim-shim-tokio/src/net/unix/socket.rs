@@ -1,0 +1,112 @@
+//! A local socket that is nothing in particular yet.
+//!
+//! Mirrors tokio's. Owns: [`UnixSocket`].
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::panic::Location;
+use std::path::Path;
+
+use detsim_net::{Socket, Sockets};
+
+use crate::net::descriptor::Descriptor;
+use crate::net::unix::datagram::UnixDatagram;
+use crate::net::unix::listener::UnixListener;
+use crate::net::unix::name_of;
+use crate::net::unix::stream::UnixStream;
+use crate::net::world;
+
+/// A local socket that is nothing in particular yet.
+#[derive(Debug)]
+pub struct UnixSocket {
+    socket: Socket,
+    is_stream: bool,
+    descriptor: Descriptor,
+}
+
+impl UnixSocket {
+    /// For datagrams.
+    ///
+    /// # Errors
+    /// None in a simulation.
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn new_datagram() -> io::Result<Self> {
+        let socket = world::open(Sockets::unix_datagram);
+        Ok(Self { socket, is_stream: false, descriptor: Descriptor::default() })
+    }
+
+    /// For streams.
+    ///
+    /// # Errors
+    /// None in a simulation.
+    ///
+    /// # Panics
+    /// Outside of a simulation, in tokio's words.
+    #[track_caller]
+    pub fn new_stream() -> io::Result<Self> {
+        let socket = world::open(Sockets::unix_stream);
+        Ok(Self { socket, is_stream: true, descriptor: Descriptor::default() })
+    }
+
+    /// Gives it a name.
+    ///
+    /// # Errors
+    /// EADDRINUSE, EINVAL.
+    pub fn bind(&self, path: impl AsRef<Path>) -> io::Result<()> {
+        self.socket.bind_name(name_of(path.as_ref())?)
+    }
+
+    /// Takes connections from now on, `backlog` of them unaccepted.
+    ///
+    /// # Errors
+    /// Where it is for datagrams, in tokio's words; EINVAL where it has no name.
+    #[track_caller]
+    pub fn listen(self, backlog: u32) -> io::Result<UnixListener> {
+        if !self.is_stream {
+            return Err(io::Error::other("listen cannot be called on a datagram socket"));
+        }
+        UnixListener::listening(self.socket, backlog, self.descriptor)
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// Where it is for datagrams, in tokio's words; ENOENT, ECONNREFUSED.
+    #[track_caller]
+    pub fn connect(self, path: impl AsRef<Path>) -> impl Future<Output = io::Result<UnixStream>> {
+        let (site, name) = (Location::caller(), name_of(path.as_ref()));
+        async move {
+            if !self.is_stream {
+                return Err(io::Error::other("connect cannot be called on a datagram socket"));
+            }
+            UnixStream::connecting(self.socket, self.descriptor, name?, site).await
+        }
+    }
+
+    /// The socket for datagrams that it is.
+    ///
+    /// # Errors
+    /// Where it is for streams, in tokio's words.
+    #[track_caller]
+    pub fn datagram(self) -> io::Result<UnixDatagram> {
+        if self.is_stream {
+            return Err(io::Error::other("datagram cannot be called on a stream socket"));
+        }
+        Ok(UnixDatagram::new(self.socket, self.descriptor))
+    }
+}
+
+impl AsFd for UnixSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.fd()
+    }
+}
+
+impl AsRawFd for UnixSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.descriptor.raw_fd()
+    }
+}

@@ -1,0 +1,136 @@
+//! One program, two worlds: what it sees on real loopback with tokio, it sees on the simulated one,
+//! whatever the seed. The outcome of a program is the text it writes down: results, errno and order of
+//! its calls.
+#![cfg(detsim)]
+#![expect(clippy::duplicate_mod, reason = "the same programs over two tokios are what is tested")]
+
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::rc::Rc;
+
+/// What a program saw.
+#[derive(Clone, Default)]
+struct Log(Rc<RefCell<Vec<String>>>);
+
+impl Log {
+    fn add(&self, what: impl Display) {
+        self.0.borrow_mut().push(what.to_string());
+    }
+
+    /// A result: the value, or the errno.
+    fn result<T: Display>(&self, call: &str, result: std::io::Result<T>) -> Option<T> {
+        match result {
+            Ok(value) => {
+                self.add(format!("{call}: {value}"));
+                Some(value)
+            }
+            Err(error) => {
+                // tokio says this one by itself, without asking the kernel.
+                let blocks = error.kind() == std::io::ErrorKind::WouldBlock;
+                let code = error.raw_os_error().filter(|_| !blocks);
+                let what = code.map_or_else(|| format!("{:?}", error.kind()), |c| c.to_string());
+                self.add(format!("{call}: error {what}"));
+                None
+            }
+        }
+    }
+
+    /// A result whose value says nothing.
+    fn done<T>(&self, call: &str, result: std::io::Result<T>) -> Option<T> {
+        let mut value = None;
+        self.result(
+            call,
+            result.map(|v| {
+                value = Some(v);
+                "ok"
+            }),
+        );
+        value
+    }
+
+    fn text(&self) -> String {
+        self.0.borrow().join("\n")
+    }
+}
+
+/// The programs, over one tokio or the other.
+macro_rules! world {
+    ($name:ident, $tokio:path) => {
+        #[path = "."]
+        mod $name {
+            use crate::Log;
+            use $tokio as tokio;
+            #[path = "tcp.rs"]
+            pub(crate) mod tcp;
+            #[path = "udp.rs"]
+            pub(crate) mod udp;
+            #[path = "unix.rs"]
+            pub(crate) mod unix;
+        }
+    };
+}
+
+world!(real, ::tokio);
+world!(simulated, ::detsim_shim_tokio);
+
+/// A program by its name, in both worlds.
+macro_rules! programs {
+    ($($area:ident: $($program:ident)+;)+) => { $( mod $area { $(
+        #[test]
+        fn $program() {
+            let log = crate::Log::default();
+            crate::in_the_real_world(crate::real::$area::$program(log.clone()));
+            let real = log.text();
+            assert!(!real.is_empty(), "a program that sees nothing shows nothing");
+            for seed in 0..30 {
+                let log = crate::Log::default();
+                let simulated = crate::simulated::$area::$program(log.clone());
+                detsim_executor::Sim::new(seed).block_on(simulated).unwrap();
+                assert_eq!(log.text(), real, "seed {seed}");
+            }
+        }
+    )+ } )+ };
+}
+
+fn in_the_real_world(program: impl Future<Output = ()>) {
+    let mut builder = ::tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().build().unwrap();
+    ::tokio::task::LocalSet::new().block_on(&runtime, program);
+}
+
+programs! {
+    tcp:
+        echoes a_write_needs_no_flush eight_bytes_through_a_buffer_of_one half_close_echoes
+        the_end_comes_after_everything_written writes_of_one_peer_run_together
+        a_connect_needs_no_accept a_connect_to_nobody_is_refused
+        many_refused_connects_keep_nothing a_dropped_listener_refuses
+        what_waits_to_be_accepted_is_reset_with_its_listener
+        a_client_that_is_gone_is_accepted_all_the_same unread_bytes_make_a_reset
+        a_reset_comes_once_then_the_end zero_linger_resets
+        what_arrived_before_a_reset_is_read
+        writing_to_who_has_closed_ends_in_a_broken_pipe writing_after_a_shutdown
+        shutting_down_twice_is_fine reading_goes_on_after_a_shutdown
+        a_peer_that_does_not_read_stops_the_writer a_blocked_writer_goes_on
+        the_same_address_twice a_port_is_free_when_its_listener_is_gone
+        ports_are_chosen_and_differ both_families_meet_at_a_wildcard
+        the_other_family_is_not_there addresses_agree an_address_of_nobody
+        names_resolve bad_addresses peeking_takes_nothing a_read_of_nothing
+        try_calls_do_not_wait readiness_follows_the_bytes split_halves_work
+        owned_halves_close_and_reunite options_are_kept a_socket_binds_before_it_connects
+        vectored_calls cancelled_accepts_lose_nothing cancelled_reads_lose_nothing
+        a_bound_socket_is_not_bound_again a_copy_in_both_directions
+        a_server_with_a_task_per_connection timeouts_around_reads an_unspecified_target_is_here;
+    udp:
+        a_datagram_arrives_whole what_does_not_fit_is_lost an_empty_datagram_is_one
+        the_largest_datagram sending_to_nobody_is_told_to_who_is_connected
+        sending_to_nobody_is_not_told_to_others a_connected_socket_hears_its_peer_only
+        a_full_queue_drops_the_newest peeking_takes_no_datagram tries_do_not_wait no_peer_no_send
+        broadcasts_need_permission the_same_port_twice a_dropped_socket_frees_its_port
+        datagrams_reach_a_wildcard both_families_meet options_of_datagrams
+        readiness_of_datagrams requests_and_answers;
+    unix:
+        a_pair_talks listeners_are_found_by_name names_of_nobody a_closed_listener_refuses
+        unread_bytes_reset_a_local_stream a_local_half_close a_local_writer_waits local_halves
+        local_datagrams local_datagrams_by_name a_full_local_queue_waits a_pipe_carries_bytes
+        a_pipe_without_a_reader_breaks a_full_pipe_waits;
+}

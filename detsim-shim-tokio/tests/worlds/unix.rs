@@ -1,0 +1,167 @@
+//! Programs on local sockets and pipes.
+
+use super::Log;
+use super::tokio;
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::unix::pipe;
+use tokio::net::{UnixDatagram, UnixListener, UnixStream};
+use tokio::time::timeout;
+
+/// An abstract name of one program: no file is left behind.
+fn name(program: &str) -> String {
+    format!("\0detsim-worlds-{program}-{}", std::process::id())
+}
+
+async fn read_text(stream: &mut UnixStream) -> String {
+    let mut text = String::new();
+    match stream.read_to_string(&mut text).await {
+        Ok(_) => text,
+        Err(error) => format!("{text} then error {:?}", error.raw_os_error()),
+    }
+}
+
+pub(crate) async fn a_pair_talks(log: Log) {
+    let (mut a, mut b) = UnixStream::pair().unwrap();
+    log.result("write", a.write(b"ping").await);
+    let mut buf = [0; 8];
+    log.result("read", b.read(&mut buf).await);
+    drop(a);
+    log.result("read", b.read(&mut buf).await);
+    log.result("write", b.write(b"x").await);
+}
+
+pub(crate) async fn listeners_are_found_by_name(log: Log) {
+    let name = name("found");
+    let listener = UnixListener::bind(&name).unwrap();
+    let mut client = UnixStream::connect(&name).await.unwrap();
+    let (mut server, from) = listener.accept().await.unwrap();
+    log.add(from.is_unnamed());
+    client.write_all(b"hello").await.unwrap();
+    client.shutdown().await.unwrap();
+    log.add(read_text(&mut server).await);
+    log.add(client.peer_addr().unwrap().as_abstract_name().is_some());
+}
+
+pub(crate) async fn names_of_nobody(log: Log) {
+    log.done("connect", UnixStream::connect(name("nobody")).await);
+    log.done("connect", UnixStream::connect("/nowhere/to/be/found").await);
+    let kept = name("kept");
+    let _listener = UnixListener::bind(&kept).unwrap();
+    log.done("bind", UnixListener::bind(&kept));
+}
+
+pub(crate) async fn a_closed_listener_refuses(log: Log) {
+    let name = name("closed");
+    drop(UnixListener::bind(&name).unwrap());
+    log.done("connect", UnixStream::connect(&name).await);
+}
+
+pub(crate) async fn unread_bytes_reset_a_local_stream(log: Log) {
+    let (mut a, b) = UnixStream::pair().unwrap();
+    a.write_all(b"unread").await.unwrap();
+    drop(b);
+    let mut buf = [0; 1];
+    log.result("read", a.read(&mut buf).await);
+    log.result("read", a.read(&mut buf).await);
+}
+
+pub(crate) async fn a_local_half_close(log: Log) {
+    let (mut a, mut b) = UnixStream::pair().unwrap();
+    a.write_all(b"last").await.unwrap();
+    a.shutdown().await.unwrap();
+    log.result("write", a.write(b"x").await);
+    log.add(read_text(&mut b).await);
+    b.write_all(b"answer").await.unwrap();
+    drop(b);
+    log.add(read_text(&mut a).await);
+}
+
+pub(crate) async fn a_local_writer_waits(log: Log) {
+    let (mut a, mut b) = UnixStream::pair().unwrap();
+    let writer = tokio::spawn(async move { a.write_all(&vec![1; 4 << 20]).await.unwrap() });
+    let mut all = Vec::new();
+    log.result("read", b.read_to_end(&mut all).await);
+    writer.await.unwrap();
+}
+
+pub(crate) async fn local_halves(log: Log) {
+    let (a, mut b) = UnixStream::pair().unwrap();
+    let (read, mut write) = a.into_split();
+    write.write_all(b"half").await.unwrap();
+    drop(write);
+    log.add(read_text(&mut b).await);
+    b.write_all(b"other").await.unwrap();
+    let mut buf = [0; 8];
+    read.readable().await.unwrap();
+    log.result("read", read.try_read(&mut buf));
+}
+
+pub(crate) async fn local_datagrams(log: Log) {
+    let (a, b) = UnixDatagram::pair().unwrap();
+    log.result("send", a.send(b"first").await);
+    log.result("send", a.send(b"second").await);
+    let mut buf = [0; 3];
+    log.result("recv", b.recv(&mut buf).await);
+    log.result("recv", b.recv(&mut [0; 16]).await);
+    log.result("recv", b.try_recv(&mut buf));
+}
+
+pub(crate) async fn local_datagrams_by_name(log: Log) {
+    let (name_a, name_b) = (name("a"), name("b"));
+    let (a, b) = (UnixDatagram::bind(&name_a).unwrap(), UnixDatagram::bind(&name_b).unwrap());
+    log.result("send", a.send_to(b"x", &name_b).await);
+    let (bytes, from) = b.recv_from(&mut [0; 4]).await.unwrap();
+    log.add(bytes);
+    log.add(from.as_abstract_name().map(|n| n.len()) == Some(name_a.len() - 1));
+    log.result("send", a.send_to(b"x", name("none")).await);
+    log.result("send", a.send(b"x").await);
+}
+
+pub(crate) async fn a_full_local_queue_waits(log: Log) {
+    let (a, b) = UnixDatagram::pair().unwrap();
+    let mut sent = 0;
+    while a.try_send(b"x").is_ok() {
+        sent += 1;
+    }
+    log.add((5..500).contains(&sent));
+    log.add(timeout(Duration::from_millis(10), a.send(b"x")).await.is_err());
+    b.recv(&mut [0; 4]).await.unwrap();
+    log.add(timeout(Duration::from_secs(5), a.send(b"x")).await.is_ok());
+}
+
+pub(crate) async fn a_pipe_carries_bytes(log: Log) {
+    let (mut sender, mut receiver) = pipe::pipe().unwrap();
+    sender.write_all(b"through the pipe").await.unwrap();
+    drop(sender);
+    let mut text = String::new();
+    log.result("read", receiver.read_to_string(&mut text).await);
+    log.add(text);
+}
+
+pub(crate) async fn a_pipe_without_a_reader_breaks(log: Log) {
+    let (mut sender, receiver) = pipe::pipe().unwrap();
+    drop(receiver);
+    log.result("write", sender.write(b"x").await);
+}
+
+pub(crate) async fn a_full_pipe_waits(log: Log) {
+    let (sender, mut receiver) = pipe::pipe().unwrap();
+    let mut written = 0;
+    loop {
+        sender.writable().await.unwrap();
+        match sender.try_write(&[0; 4096]) {
+            Ok(n) => written += n,
+            Err(_) => break,
+        }
+        if written >= 65_536 {
+            break;
+        }
+    }
+    log.add(written);
+    log.result("write", sender.try_write(b"x"));
+    receiver.read_exact(&mut [0; 8192]).await.unwrap();
+    log.add(sender.ready(Interest::WRITABLE).await.unwrap().is_writable());
+}
