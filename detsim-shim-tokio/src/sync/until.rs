@@ -33,11 +33,6 @@ impl Until {
         Self { operation, site, asked: false, ticket: None }
     }
 
-    /// Where it waits.
-    pub(crate) fn site(&self) -> &'static Location<'static> {
-        self.site
-    }
-
     /// Looks at the state, and waits where `look` sees nothing. `look` is told who looks.
     pub(crate) fn poll<S, R>(
         &mut self,

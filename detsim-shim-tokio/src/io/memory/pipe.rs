@@ -69,11 +69,10 @@ impl Pipe {
         cx: &Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let site = until.site();
         until.poll(&self.state, cx, reading, |section| {
             let waits = section.bytes.is_empty() && !section.closed && buf.remaining() > 0;
             (!waits).then(|| {
-                section.last_read = Last::new(current(section), site);
+                section.last_read = used(section);
                 if take(&mut section.bytes, buf) > 0 {
                     wake_all(section, writing);
                 }
@@ -88,7 +87,6 @@ impl Pipe {
         cx: &Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let site = until.site();
         until.poll(&self.state, cx, writing, |section| {
             if section.closed {
                 return Some(Err(ErrorKind::BrokenPipe.into()));
@@ -97,7 +95,7 @@ impl Pipe {
             if room == 0 && bufs.iter().any(|buf| !buf.is_empty()) {
                 return None;
             }
-            section.last_written = Last::new(current(section), site);
+            section.last_written = used(section);
             let written = put(&mut section.bytes, bufs, room);
             if written > 0 {
                 wake_all(section, reading);
@@ -131,9 +129,11 @@ impl Pipe {
     }
 }
 
-/// The task that runs.
-fn current(section: &mut In<'_, State>) -> TaskTag {
-    section.both().1.map_or(TaskTag::NOBODY, |kernel| kernel.current_tag())
+/// A use by the task that runs. Where it stands is not known to a poll: the pipe's own place is.
+fn used(section: &mut In<'_, State>) -> Last {
+    let (state, kernel) = section.both();
+    let task = kernel.map_or(TaskTag::NOBODY, |kernel| kernel.current_tag());
+    Last::new(task, state.object.site())
 }
 
 /// Moves bytes to a buffer: how many.
