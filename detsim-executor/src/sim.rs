@@ -10,6 +10,7 @@ mod node;
 pub use node::Node;
 
 use crate::bound::lease::Lease;
+use crate::choice::Anchor;
 use crate::context;
 use crate::device::Device;
 use crate::event::Event;
@@ -325,6 +326,34 @@ impl Sim {
     pub fn chance(&self, rate: f64) -> bool {
         let ratio = Ratio::from_rate("rate", rate);
         self.with(|kernel| kernel.user_stream().chance(ratio))
+    }
+
+    /// Does a fault that the scenario has in store happen? With probability `rate`, and 1 is as
+    /// good as any: it is a choice whose default is *no*, so that minimising leaves out the faults
+    /// that a failure does not need. `what` names the fault in reports: `n3 crashes`; it is asked
+    /// once for each time that it may happen.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_executor::{Sim, SimTime};
+    /// let sim = Sim::new(7);
+    /// let node = sim.node("n3");
+    /// if sim.fault("n3 crashes after a second", 0.5) {
+    ///     sim.at(SimTime::from_secs(1), move || node.crash());
+    /// }
+    /// sim.run().unwrap();
+    /// ```
+    #[track_caller]
+    pub fn fault(&self, what: &str, rate: f64) -> bool {
+        let ratio = Ratio::from_rate("rate", rate);
+        self.with(|kernel| {
+            kernel.place_choices();
+            let domain = kernel.choices.domain(&format!("fault/{what}"));
+            kernel.choices.happens(domain, Anchor::default(), ratio)
+        })
     }
 
     /// A stream of one's own, split from the seed by `name`.

@@ -1,28 +1,32 @@
 //! When a fault fires.
 //!
-//! Owns: the rates of one disk and its streams of random words, one for each fault. Does not own:
+//! Owns: the rates of one disk and the draws of each fault, which come from a stream of its own or
+//! from the choices of a run (`draws.rs`). Does not own:
 //! what a fault does to the disk ([`crate::disk`]) or the shape of survivors
 //! ([`crate::survivors`]).
 //!
 //! Invariant: a fault draws from its own stream only, so a rate that is changed, or a draw that is
 //! added, shifts no other fault.
 
-use detsim_executor::Stream;
+mod draws;
+
+use detsim_executor::Sim;
 
 use crate::atom::Atom;
 use crate::disk::PendingWrite;
 use crate::profile::{FaultProfile, Rates};
 use crate::record::{FaultEvent, Recorder};
 use crate::survivors;
+use draws::Draws;
 
 /// The faults of one disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Faults {
     rates: Rates,
-    torn_write: Stream,
-    corrupt_byte: Stream,
-    skip_sync: Stream,
-    reorder: Stream,
+    torn_write: Draws,
+    corrupt_byte: Draws,
+    skip_sync: Draws,
+    reorder: Draws,
 }
 
 impl Faults {
@@ -30,10 +34,22 @@ impl Faults {
     pub(crate) fn new(seed: u64, profile: &FaultProfile) -> Self {
         Self {
             rates: Rates::new(profile),
-            torn_write: Stream::named(seed, "disk/torn_write"),
-            corrupt_byte: Stream::named(seed, "disk/corrupt_byte"),
-            skip_sync: Stream::named(seed, "disk/skip_sync"),
-            reorder: Stream::named(seed, "disk/reorder"),
+            torn_write: Draws::own(seed, "torn_write"),
+            corrupt_byte: Draws::own(seed, "corrupt_byte"),
+            skip_sync: Draws::own(seed, "skip_sync"),
+            reorder: Draws::own(seed, "reorder"),
+        }
+    }
+
+    /// The faults of a disk whose draws are choices of a run.
+    #[track_caller]
+    pub(crate) fn of_run(sim: &Sim, disk: &str, profile: &FaultProfile) -> Self {
+        Self {
+            rates: Rates::new(profile),
+            torn_write: Draws::run(sim, disk, "torn_write"),
+            corrupt_byte: Draws::run(sim, disk, "corrupt_byte"),
+            skip_sync: Draws::run(sim, disk, "skip_sync"),
+            reorder: Draws::run(sim, disk, "reorder"),
         }
     }
 
@@ -42,17 +58,15 @@ impl Faults {
         self.skip_sync.chance(self.rates.skip_sync)
     }
 
-    /// Damages an atom on its way to the medium. One word a byte decides both whether the byte
-    /// changes (by the word's high bits) and how (by its low ones).
+    /// Damages an atom on its way to the medium.
     pub(crate) fn wear(&mut self, atom: &mut Atom, recorder: &mut Recorder) {
         if self.rates.corrupt_byte.is_never() {
             return;
         }
         for (offset, byte) in (atom.offset()..).zip(&mut atom.bytes) {
-            let word = self.corrupt_byte.word();
-            if self.rates.corrupt_byte.admits(word) {
+            if let Some(change) = self.corrupt_byte.damage(self.rates.corrupt_byte) {
                 let was = *byte;
-                *byte ^= (word as u8).max(1);
+                *byte ^= change;
                 recorder.note(FaultEvent::CorruptByte { offset, was, now: *byte });
             }
         }

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::io;
 
+use detsim_executor::Sim;
+
 use crate::atom::FileId;
 use crate::disk::{Disk, PendingWrite};
 use crate::faults::Faults;
@@ -22,7 +24,7 @@ use crate::record::{FaultEvent, FaultStats, Recorder};
 ///
 /// # Determinism
 /// The seed, the profile and the calls determine every byte. Each fault draws from a stream of its
-/// own, split from the seed.
+/// own, split from the seed; of a disk [in a run](Self::in_run) each is a choice of that run.
 ///
 /// # Examples
 /// A log entry of three sectors, torn by a crash:
@@ -61,6 +63,38 @@ impl FaultyStorage {
         Self {
             disk: Disk::default(),
             faults: Faults::new(seed, &profile),
+            recorder: Recorder::default(),
+            max_size: profile.max_size,
+        }
+    }
+
+    /// An empty disk of this name in a run: its faults are choices of the run, so that a failure
+    /// says which of them it needs, and minimising leaves out the others. By default nothing goes
+    /// wrong, and of pending writes a crash leaves nothing.
+    ///
+    /// # Panics
+    /// Where a rate of `profile` is not a number or lies outside `0.0..=1.0`, and on use after the
+    /// run has ended.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_executor::Sim;
+    /// use detsim_fs::{FaultProfile, FaultyStorage};
+    ///
+    /// let sim = Sim::new(3);
+    /// let profile = FaultProfile { skip_sync_rate: 0.5, ..FaultProfile::default() };
+    /// let mut disk = FaultyStorage::in_run(&sim, "n1", profile);
+    /// disk.write_at(0, b"kept?")?;
+    /// disk.sync()?;
+    /// disk.crash();
+    /// assert_eq!(disk.size() == 0, disk.stats().skipped_syncs == 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn in_run(sim: &Sim, name: &str, profile: FaultProfile) -> Self {
+        Self {
+            disk: Disk::default(),
+            faults: Faults::of_run(sim, name, &profile),
             recorder: Recorder::default(),
             max_size: profile.max_size,
         }

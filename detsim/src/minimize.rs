@@ -68,12 +68,12 @@ pub(crate) struct Neighbour {
     pub(crate) recording: Box<Recording>,
 }
 
-/// More choices than this are worth a look at other seeds.
-const FEW: usize = 2;
+/// More choices than this are worth a look at other seeds: nobody reads more of them with ease.
+const FEW: usize = 4;
 /// Other seeds that are looked at, how many of them are minimised, and what each may cost.
 const OTHER_SEEDS: u64 = 64;
 const OTHERS_MAX: usize = 3;
-const OTHER_REPLAYS_MAX: u32 = 200;
+const OTHER_REPLAYS_MAX: u32 = 400;
 
 /// Runs that confirm what is left, and how many of them are given out at a time.
 const CONFIRMATIONS: u32 = 100;
@@ -164,6 +164,9 @@ impl Hunt<'_> {
         }
         starts.sort_by_key(|(seed, set)| (set.len(), *seed));
         for (other_seed, set) in starts.into_iter().take(OTHERS_MAX) {
+            if shrunk.kept.len() <= FEW {
+                return;
+            }
             let left = self.budget.replays_max.saturating_sub(shrunk.replays);
             let choices: Vec<Choice> = set.iter().map(|decision| decision.choice).collect();
             let Ok(outcome) = self.run(other_seed, &choices, Keeps::Choices) else { return };

@@ -77,7 +77,8 @@ fn without_one(minimized: &Minimized, neighbour: &Neighbour) -> String {
     };
     let part = parting(&minimized.recording.trace, &neighbour.recording.trace);
     let parts = part.as_ref().map(|part: &Parting| part.told("fails", "passes"));
-    let text = format!("without {place} {how}; the two runs part here:");
+    let part = if parts.is_some() { "; the two runs part here:" } else { "" };
+    let text = format!("without {place} {how}{part}");
     sentence::wrapped("", &text) + &parts.unwrap_or_default()
 }
 

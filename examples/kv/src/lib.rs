@@ -26,4 +26,4 @@ mod world;
 pub use entry::Checksums;
 pub use oracle::Finding;
 pub use store::{Kv, Recovery};
-pub use world::{Options, PROFILE, Step, Trial, run, trial, trial_on};
+pub use world::{Options, PROFILE, Problem, Step, Trial, check, run, trial, trial_on};

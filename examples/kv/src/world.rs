@@ -6,7 +6,7 @@
 use std::fmt;
 use std::io;
 
-use detsim_executor::Stream;
+use detsim_executor::{Sim, Stream};
 use detsim_fs::{FaultProfile, FaultStats, FaultyStorage};
 
 use crate::entry::Checksums;
@@ -67,14 +67,40 @@ pub fn trial(seed: u64, checksums: Checksums) -> Trial {
 /// # Panics
 /// Where the disk reports an error, such as being full.
 pub fn trial_on(profile: FaultProfile, seed: u64, checksums: Checksums) -> Trial {
-    let mut world = World {
-        stream: Stream::named(seed, "kv/workload"),
-        oracle: Oracle::default(),
-        trace: Vec::new(),
-        values: 0,
-    };
-    let (faults, finding) = world.run(seed, profile, checksums).expect("the disk reports no error");
+    let mut world = World::new(Stream::named(seed, "kv/workload"));
+    let storage = FaultyStorage::new(seed, profile);
+    let (faults, finding) = world.run(storage, checksums).expect("the disk reports no error");
     Trial { seed, trace: world.trace, faults, finding }
+}
+
+/// Runs a life in a simulation, whose choices the faults of the disk are: for a test that is swept,
+/// replayed and minimised.
+///
+/// # Errors
+/// What was found.
+///
+/// # Panics
+/// Where the disk reports an error, such as being full.
+pub fn check(sim: &Sim, profile: FaultProfile, checksums: Checksums) -> Result<(), Problem> {
+    let mut world = World::new(sim.stream("kv/workload"));
+    let storage = FaultyStorage::in_run(sim, "kv", profile);
+    let (_, finding) = world.run(storage, checksums).expect("the disk reports no error");
+    finding.map_or(Ok(()), |finding| Err(Problem(finding)))
+}
+
+/// A finding as the error of a test. Test harnesses print an error's `Debug`, so that is the text for
+/// people; its first line is the same whatever was damaged.
+pub struct Problem(pub Finding);
+
+impl fmt::Debug for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = match self.0 {
+            Finding::Corrupted { .. } => "corrupt data is served",
+            Finding::Lost { .. } => "what was synced is lost",
+            Finding::Invented { .. } => "what was never written came back",
+        };
+        write!(f, "{word}\n{}", self.0)
+    }
 }
 
 struct World {
@@ -85,14 +111,16 @@ struct World {
 }
 
 impl World {
+    fn new(stream: Stream) -> Self {
+        Self { stream, oracle: Oracle::default(), trace: Vec::new(), values: 0 }
+    }
+
     /// Some lives, up to a finding where there is one.
     fn run(
         &mut self,
-        seed: u64,
-        profile: FaultProfile,
+        mut storage: FaultyStorage,
         checksums: Checksums,
     ) -> io::Result<(FaultStats, Option<Finding>)> {
-        let mut storage = FaultyStorage::new(seed, profile);
         let mut kv = Kv::recover(storage, checksums)?;
         let mut finding = None;
         for _ in 0..LIVES {

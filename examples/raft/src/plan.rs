@@ -62,6 +62,38 @@ pub enum Action {
     ExpectAgreement,
 }
 
+impl Target {
+    fn shown(self) -> String {
+        match self {
+            Self::Leader => "the leader".to_owned(),
+            Self::Node(id) => id.to_string(),
+        }
+    }
+}
+
+impl Action {
+    /// What is told of a fault; `None` for whatever is none.
+    fn fault(self) -> Option<String> {
+        Some(match self {
+            Self::Split { who, companion } => {
+                format!("{} is cut off, {companion} with it", who.shown())
+            }
+            Self::Deafen(who) => format!("{} hears nobody any more", who.shown()),
+            Self::Crash { who, down_ns } => {
+                format!("{} crashes for {} ms", who.shown(), down_ns.div_ceil(MS))
+            }
+            Self::CrashNextVoter { down_ns } => {
+                format!("the next voter crashes for {} ms, its vote cast", down_ns.div_ceil(MS))
+            }
+            Self::Heal
+            | Self::Mark
+            | Self::ExpectProgress
+            | Self::ExpectCalm
+            | Self::ExpectAgreement => return None,
+        })
+    }
+}
+
 /// The trouble of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
@@ -112,6 +144,16 @@ impl Plan {
         actions.push((END_NS, Action::ExpectProgress));
         actions.push((END_NS, Action::ExpectAgreement));
         Self { trouble, actions }
+    }
+
+    /// The same plan without the faults that `happens` turns down, each told as `n3 crashes .. at
+    /// 3.2s`.
+    pub fn with_faults(mut self, happens: &mut dyn FnMut(&str) -> bool) -> Self {
+        self.actions.retain(|(at_ns, action)| match action.fault() {
+            None => true,
+            Some(what) => happens(&format!("at {} ms {what}", at_ns / MS)),
+        });
+        self
     }
 
     /// The same plan without its expectations, for networks so bad that nothing can be expected.

@@ -10,7 +10,7 @@ use std::fmt;
 use std::rc::Rc;
 use std::time::Duration;
 
-use detsim::{Failure, Network, RunHash, Sim, SimTime};
+use detsim::{Failure, Network, RunHash, Sim, SimTime, Stream};
 
 use crate::cluster::{Cluster, Counts, grants_vote};
 use crate::core::{Bug, Input, Message, NODES, NodeId, NodeSet, Output, Timer};
@@ -60,7 +60,8 @@ impl Scenario {
     /// # Determinism
     /// All draws are the simulation's: the same seed gives the same run.
     pub fn run(self, sim: &Sim) -> Result<Outcome, Failure> {
-        let mut plan = Plan::draw(&mut |bound| sim.random_below(bound));
+        let plan = Plan::draw(&mut |bound| sim.random_below(bound));
+        let mut plan = plan.with_faults(&mut |what| sim.fault(what, 1.0));
         if self.drop_rate > LIVELY_DROP_RATE {
             plan = plan.safety_only();
         }
@@ -134,6 +135,9 @@ struct World {
     network: Network<Message>,
     hosts: [detsim::Node; NODES],
     state: RefCell<State>,
+    /// What each node draws, and the client: nobody's draws shift another's.
+    draws: RefCell<[Stream; NODES]>,
+    client_draws: RefCell<Stream>,
 }
 
 /// What changes from event to event.
@@ -161,7 +165,15 @@ impl World {
             finding: None,
         };
         let hosts = std::array::from_fn(|at| sim.node(NodeId::new(at).to_string()));
-        Rc::new(Self { sim: sim.clone(), network, hosts, state: RefCell::new(state) })
+        let draws = std::array::from_fn(|at| sim.stream(&format!("raft/{}", NodeId::new(at))));
+        Rc::new(Self {
+            sim: sim.clone(),
+            network,
+            hosts,
+            state: RefCell::new(state),
+            draws: RefCell::new(draws),
+            client_draws: RefCell::new(sim.stream("raft/client")),
+        })
     }
 
     /// Begins the life of a node that is up: at the start of the run, or after a crash.
@@ -180,7 +192,7 @@ impl World {
             return;
         }
         let State { cluster, out, next_voter_down_ns, .. } = &mut *state;
-        let jitter = &mut |bound| self.sim.random_below(bound);
+        let jitter = &mut |bound| self.draws.borrow_mut()[id.index()].below(bound);
         let result = cluster.step(id, input, self.now_ns(), jitter, out);
         let down_ns = next_voter_down_ns.take_if(|_| grants_vote(out));
         for output in out.drain(..) {
@@ -273,7 +285,8 @@ impl World {
             self.step(id, Input::Propose(command));
         }
         if self.state.borrow().finding.is_none() {
-            let pause_ns = client_pause_ns(self.now_ns(), &mut |n| self.sim.random_below(n));
+            let mut draws = self.client_draws.borrow_mut();
+            let pause_ns = client_pause_ns(self.now_ns(), &mut |n| draws.below(n));
             let world = Rc::clone(self);
             self.sim.after(Duration::from_nanos(pause_ns), move || world.speak_as_client());
         }

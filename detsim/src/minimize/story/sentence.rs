@@ -99,6 +99,9 @@ fn drawn(note: &ChoiceNote, value: u64, bound: u64, at: &Moment) -> String {
 }
 
 fn happened(note: &ChoiceNote, at: &Moment) -> String {
+    if let Some(what) = note.domain.strip_prefix("fault/") {
+        return format!("a fault of the scenario: {what} ({at})");
+    }
     match note.domain.split('/').collect::<Vec<_>>()[..] {
         ["net", from, to, "loss"] => {
             format!("a message from {from} to {to} was lost when it was sent ({at})")
@@ -109,7 +112,19 @@ fn happened(note: &ChoiceNote, at: &Moment) -> String {
         ["net", from, to, "duplicate"] => {
             format!("a message from {from} to {to} was delivered twice ({at})")
         }
+        ["disk", disk, fault] => format!("{} ({at})", disk_fault(disk, fault)),
         _ => format!("{} happened ({at})", note.domain),
+    }
+}
+
+/// What went wrong on a disk.
+fn disk_fault(disk: &str, fault: &str) -> String {
+    match fault {
+        "corrupt_byte" => format!("a byte went to the medium of disk {disk} wrong"),
+        "reorder" => format!("disk {disk} had written in an order of its own when it crashed"),
+        "skip_sync" => format!("a sync of disk {disk} reported success and did nothing"),
+        "torn_write" => format!("a write to disk {disk} was torn by the crash"),
+        _ => format!("disk {disk} failed: {fault}"),
     }
 }
 

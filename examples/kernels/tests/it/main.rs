@@ -3,6 +3,8 @@
 #[cfg(detsim)]
 mod found;
 #[cfg(detsim)]
+mod others;
+#[cfg(detsim)]
 mod repeats;
 
 /// The sweeps: `fixed::<name>` over thousands of seeds, and `buggy::<name>`, which fails on purpose.

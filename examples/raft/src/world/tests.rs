@@ -85,18 +85,18 @@ fn a_problem_is_told_to_people() {
         no stable leader: terms rose from 7 to 13 within a second
         at 5.000000s, in a run with trouble of the kind: one-way
         what led up to it:
-          4.612235s  n1 votes for n1 in term 11
-          4.614960s  n3 votes for n1 in term 11
-          4.615568s  n5 votes for n1 in term 11
-          4.619623s  n4 votes for n4 in term 11
-          4.619660s  n2 votes for n1 in term 11
-          4.622270s  n1 leads term 11
-          4.797586s  n4 votes for n4 in term 12
-          4.928447s  n2 votes for n2 in term 13
-          4.929748s  n5 votes for n2 in term 13
-          4.933735s  n1 votes for n2 in term 13
-          4.934590s  n3 votes for n2 in term 13
-          4.938187s  n2 leads term 13
+          4.156354s  n5 votes for n2 in term 9
+          4.156784s  n2 leads term 9
+          4.242135s  n4 votes for n4 in term 9
+          4.481778s  n4 votes for n4 in term 10
+          4.619004s  n4 votes for n4 in term 11
+          4.771629s  n5 votes for n5 in term 12
+          4.773496s  n1 votes for n5 in term 12
+          4.775515s  n2 votes for n5 in term 12
+          4.779139s  n3 votes for n5 in term 12
+          4.782476s  n5 leads term 12
+          4.818017s  n4 votes for n4 in term 12
+          4.974681s  n4 votes for n4 in term 13
     "#]]
     .assert_eq(&format!("{:?}", problem.unwrap()));
 }
