@@ -9,7 +9,7 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 /// Names a runtime, and does with it whatever needs no owner. A runtime that was shut down drops what
 /// is spawned on it.
@@ -34,8 +34,8 @@ pub struct Handle {
 #[must_use = "Creating and dropping a guard does nothing"]
 pub struct EnterGuard<'a> {
     _leaves: Leaves,
-    /// Of the handle, and of this thread.
-    _handle: PhantomData<(&'a Handle, *const ())>,
+    /// Of the handle, and of this thread: as in tokio not `Send`, but `Sync`.
+    _handle: PhantomData<(&'a Handle, MutexGuard<'static, ()>)>,
 }
 
 impl Handle {

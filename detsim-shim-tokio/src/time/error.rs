@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+pub use tokio::time::error::Error;
+
 /// A deadline came before what was waited for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Elapsed(());
