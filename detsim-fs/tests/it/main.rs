@@ -2,6 +2,7 @@
 
 mod determinism;
 mod explained;
+mod mistakes;
 mod model;
 mod ops;
 mod spec;
