@@ -23,6 +23,8 @@ pub use tokio::*;
 mod blocking;
 #[cfg(detsim)]
 mod context;
+#[cfg(all(detsim, target_os = "linux"))]
+pub mod fs;
 #[cfg(detsim)]
 pub mod io;
 #[cfg(detsim)]

@@ -11,6 +11,8 @@ mod deadlock;
 mod determinism;
 mod entry;
 mod fairness;
+#[cfg(target_os = "linux")]
+mod fs;
 mod io;
 mod macros;
 mod mpsc;

@@ -1,0 +1,136 @@
+//! Files: programs that see the same on real tokio over a real disk and in the simulation, under many
+//! schedules; and what only a simulation can show.
+
+use detsim_executor::{Sim, context};
+use detsim_fs::{DiskConfig, Disks, VolumeConfig};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+mod real;
+mod simulated;
+
+/// A directory of the real disk, taken away at the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        let dir = std::env::temp_dir().join(format!("detsim-fs-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        Self(dir)
+    }
+
+    /// Does the real system let this process pass every check of permissions?
+    fn is_superuser(&self) -> bool {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.0.join("probe");
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::read(path).is_ok()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+fn on_a_real_disk(dir: &Path, program: real::Program) -> real::Seen {
+    std::fs::create_dir(dir).unwrap();
+    let runtime = ::tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(program(dir.to_owned()))
+}
+
+fn in_a_run(seed: u64, superuser: bool, program: simulated::Program) -> simulated::Seen {
+    let sim = Sim::new(seed);
+    let volume = VolumeConfig { superuser, ..VolumeConfig::default() };
+    Disks::of(&sim).set_defaults(DiskConfig { volume, ..DiskConfig::default() });
+    let seen = sim.block_on(async move {
+        std::fs::create_dir("/data").unwrap();
+        program(PathBuf::from("/data")).await
+    });
+    seen.unwrap_or_else(|failure| panic!("seed {seed}: {failure}"))
+}
+
+#[test]
+fn programs_see_the_same_on_a_real_disk_and_in_the_simulation() {
+    let scratch = Scratch::new();
+    let superuser = scratch.is_superuser();
+    let (simulated, real) = (simulated::all(), real::all());
+    assert!(real.len() >= 60, "{} programs", real.len());
+    let mut different = Vec::new();
+    for ((name, simulated), (_, real)) in simulated.into_iter().zip(real) {
+        let expected = on_a_real_disk(&scratch.0.join(name), real);
+        for seed in 0..3 {
+            let seen = in_a_run(seed, superuser, simulated);
+            let pairs = seen.iter().zip(&expected);
+            different.extend(
+                pairs.filter(|(seen, expected)| seen != expected).map(|(seen, expected)| {
+                    format!("{name}, seed {seed}: {seen}; real: {expected}")
+                }),
+            );
+            assert_eq!(seen.len(), expected.len(), "{name}");
+        }
+    }
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+#[test]
+fn a_write_that_was_not_flushed_may_not_be_there_yet() {
+    use detsim_shim_tokio as tokio;
+    use tokio::io::AsyncWriteExt;
+    let seen = Rc::new(RefCell::new(std::collections::BTreeSet::new()));
+    for seed in 0..40 {
+        let note = Rc::clone(&seen);
+        let sim = Sim::new(seed);
+        sim.block_on(async move {
+            let mut file = tokio::fs::File::create("/tmp/f").await.unwrap();
+            file.write_all(b"hello").await.unwrap();
+            note.borrow_mut().insert(std::fs::read("/tmp/f").unwrap().len());
+            file.flush().await.unwrap();
+            assert_eq!(std::fs::read("/tmp/f").unwrap(), b"hello");
+        })
+        .unwrap();
+    }
+    assert!(seen.borrow().contains(&0), "{seen:?}");
+}
+
+#[test]
+fn calls_take_virtual_time() {
+    use detsim_shim_tokio as tokio;
+    let sim = Sim::new(1);
+    sim.block_on(async {
+        let before = context::now();
+        let file = tokio::fs::File::create("/tmp/f").await.unwrap();
+        file.sync_all().await.unwrap();
+        let took = context::now().as_nanos() - before.as_nanos();
+        assert!((2_000_000..10_000_000).contains(&took), "{took}");
+    })
+    .unwrap();
+}
+
+#[test]
+fn what_was_not_synced_is_gone_with_the_power() {
+    use detsim_shim_tokio as tokio;
+    let mut outcomes = [0; 2];
+    for seed in 0..100 {
+        let sim = Sim::new(seed);
+        let node = sim.node("db");
+        drop(node.spawn("writer", async {
+            tokio::fs::write("/kept", "kept").await.unwrap();
+            tokio::fs::File::open("/kept").await.unwrap().sync_all().await.unwrap();
+            tokio::fs::File::open("/").await.unwrap().sync_all().await.unwrap();
+            tokio::fs::write("/lost", "lost?").await.unwrap();
+            std::future::pending::<()>().await;
+        }));
+        sim.run_until(detsim_executor::SimTime::from_millis(50)).unwrap();
+        node.crash();
+        node.restart();
+        node.enter(|| {
+            assert_eq!(std::fs::read("/kept").unwrap(), b"kept", "seed {seed}");
+            outcomes[usize::from(std::fs::read("/lost").is_ok())] += 1;
+        });
+    }
+    assert!(outcomes.iter().all(|count| *count > 10), "{outcomes:?}");
+}
