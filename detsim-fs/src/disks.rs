@@ -26,7 +26,7 @@ use detsim_executor::{
 
 use crate::errno::{Errno, Outcome};
 use crate::volume::{Handle, OpenFlags, SyncPoint, Volume};
-pub use config::{DiskConfig, DiskFaults, DiskLatency};
+pub use config::{DiskConfig, DiskFaults, DiskLatency, PowerLoss};
 use disk::{Call, Disk};
 
 /// The first number of an open file. Those below are the system's own.
@@ -282,26 +282,35 @@ impl Disks {
 
     // ------------------------------------------------------------ for tasks
 
-    /// When a call of the task that runs, begun now, is to end.
+    /// When a call of the task that runs, begun now, is to end. [`SimTime::MAX`] where the node loses
+    /// its power before the call takes place: whoever makes it waits, and is gone.
     pub fn end_of(&self, cost: Cost) -> SimTime {
-        self.call(self.node(), |mut call| {
-            let latency = call.disk.config.latency;
-            let least = match cost {
-                Cost::Read => latency.read,
-                Cost::Write => latency.write,
-                Cost::Sync => latency.sync,
-            };
-            let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX / 4);
-            let more_ns = call.disk.draw(call.kernel, "latency", least_ns + 1);
-            let stall = match call.fires(DiskFault::Stall) {
-                true => {
-                    call.note(DiskFault::Stall);
-                    call.disk.config.faults.stall
+        let node = self.node();
+        let (end, power) = self.call(node, |mut call| {
+            let lasts_ns = lasts_ns(&mut call, cost);
+            let power_ns = (cost != Cost::Read).then(|| call.power_goes(lasts_ns)).flatten();
+            let now = call.kernel.now();
+            let after = |ns| now + Duration::from_nanos(ns);
+            let back_after = call.disk.config.power.back_after;
+            (after(lasts_ns), power_ns.map(|ns| (after(ns), ns == 0, back_after)))
+        });
+        let Some((moment, is_before, back_after)) = power else { return end };
+        self.lose_power(node, moment, back_after);
+        if is_before { SimTime::MAX } else { end }
+    }
+
+    /// The power of a node goes at a moment, and comes back.
+    fn lose_power(&self, node: NodeId, moment: SimTime, back_after: Duration) {
+        let name = self.sim.with(|kernel| kernel.node_name(node).to_owned());
+        let (sim, node) = (self.sim.clone(), self.sim.node(name));
+        self.sim.at(moment, move || {
+            node.crash();
+            sim.after(back_after, move || {
+                if !node.is_up() {
+                    node.restart();
                 }
-                false => Duration::ZERO,
-            };
-            call.kernel.now() + Duration::from_nanos(least_ns + more_ns) + stall
-        })
+            });
+        });
     }
 
     /// The task that runs is about to call: true where it is to be stopped first. See
@@ -362,6 +371,24 @@ impl Disks {
     fn is_used(&self, node: NodeId) -> bool {
         self.state.borrow().disks.contains_key(&node)
     }
+}
+
+/// How long a call lasts.
+fn lasts_ns(call: &mut Call<'_>, cost: Cost) -> u64 {
+    let latency = call.disk.config.latency;
+    let least = match cost {
+        Cost::Read => latency.read,
+        Cost::Write => latency.write,
+        Cost::Sync => latency.sync,
+    };
+    let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX / 4);
+    let more_ns = call.disk.draw(call.kernel, "latency", least_ns + 1);
+    if !call.fires(DiskFault::Stall) {
+        return least_ns + more_ns;
+    }
+    call.note(DiskFault::Stall);
+    let stall_ns = call.disk.config.faults.stall.as_nanos();
+    least_ns + more_ns + u64::try_from(stall_ns).unwrap_or(u64::MAX / 4)
 }
 
 /// A fresh disk with the directories that every disk has.

@@ -44,7 +44,9 @@ mod survivors;
 mod volume;
 
 pub use atom::SECTOR_BYTES;
-pub use disks::{Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, is_simulated};
+pub use disks::{
+    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, PowerLoss, is_simulated,
+};
 pub use errno::{Errno, Outcome};
 pub use profile::FaultProfile;
 pub use record::{FaultEvent, FaultStats};

@@ -12,9 +12,9 @@
 //! waits is known to a wait graph, so that a deadlock is reported at once with who holds what.
 //!
 //! This file is the one switch on the cfg. Everything starts as tokio's own, by glob; under the cfg
-//! our items shadow what they replace, in a tree that mirrors tokio's. What is not here yet (`fs`)
-//! is tokio's own, and says that there is no reactor when it is
-//! used in a simulation.
+//! our items shadow what they replace, in a tree that mirrors tokio's. What is not here (`fs` on other
+//! systems than Linux) is tokio's own, and says that there is no reactor when it is used in a
+//! simulation.
 #![deny(unsafe_code)]
 
 pub use tokio::*;

@@ -63,7 +63,7 @@ pub use detsim_executor::{
 };
 pub use detsim_fs::{
     CrashProfile, DiskConfig, DiskFaults, DiskLatency, Disks, FaultEvent, FaultProfile, FaultStats,
-    FaultyStorage, SECTOR_BYTES, VolumeConfig,
+    FaultyStorage, PowerLoss, SECTOR_BYTES, VolumeConfig,
 };
 pub use detsim_macros::{main, test};
 pub use detsim_net::{

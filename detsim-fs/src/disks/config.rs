@@ -31,10 +31,28 @@ pub struct DiskConfig {
     pub latency: DiskLatency,
     /// What goes wrong.
     pub faults: DiskFaults,
+    /// When the power goes by itself.
+    pub power: PowerLoss,
     /// Whether a loss of power draws from the list of all sets of survivors that are allowed, where
     /// at most [`EXHAUSTIVE_ATOMS_MAX`](crate::EXHAUSTIVE_ATOMS_MAX) atoms are pending: each with
     /// the same chance, by one choice whose values are their numbers.
     pub exhaustive: bool,
+}
+
+/// How often the power goes where it hurts: at a call that changes a file, a name or what is durable.
+/// It goes before the call, while it is under way, or just after it, each as often as the others.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PowerLoss {
+    /// The probability at each such call of a task of the node. 0 by default.
+    pub rate: f64,
+    /// How long until the node starts again. A second by default.
+    pub back_after: Duration,
+}
+
+impl Default for PowerLoss {
+    fn default() -> Self {
+        Self { rate: 0.0, back_after: Duration::from_secs(1) }
+    }
 }
 
 /// The least time that a call takes, where it is made by an async program. Up to twice that is drawn.
@@ -108,14 +126,18 @@ impl Default for DiskFaults {
     }
 }
 
-/// The rates of a disk, exact, by fault.
+/// The rates of a disk, exact.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rates([Ratio; DiskFault::ALL.len()]);
+pub(crate) struct Rates {
+    by_fault: [Ratio; DiskFault::ALL.len()],
+    pub(crate) power: Ratio,
+}
 
 impl Rates {
     #[track_caller]
-    pub(crate) fn new(faults: &DiskFaults) -> Self {
-        Self(DiskFault::ALL.map(|fault| {
+    pub(crate) fn new(config: &DiskConfig) -> Self {
+        let faults = &config.faults;
+        let by_fault = DiskFault::ALL.map(|fault| {
             let rate = match fault {
                 DiskFault::BitRot => faults.bit_rot_rate,
                 DiskFault::Interrupted => faults.interrupt_rate,
@@ -131,11 +153,12 @@ impl Rates {
                 DiskFault::WriteError => faults.write_error_rate,
             };
             Ratio::from_rate(&format!("{}_rate", fault.word()), rate)
-        }))
+        });
+        Self { by_fault, power: Ratio::from_rate("power.rate", config.power.rate) }
     }
 
     pub(crate) fn of(&self, fault: DiskFault) -> Ratio {
-        self.0[fault as usize]
+        self.by_fault[fault as usize]
     }
 }
 

@@ -53,7 +53,7 @@ impl Disk {
         Self {
             node,
             volume: Volume::new(config.volume),
-            rates: Rates::new(&config.faults),
+            rates: Rates::new(&config),
             config,
             counts: BTreeMap::new(),
             name: name.to_owned(),
@@ -66,7 +66,7 @@ impl Disk {
 
     #[track_caller]
     pub(crate) fn set_config(&mut self, config: DiskConfig) {
-        self.rates = Rates::new(&config.faults);
+        self.rates = Rates::new(&config);
         self.config = config;
         self.volume.set_config(config.volume);
     }
@@ -111,6 +111,25 @@ impl Call<'_> {
         }
         *self.disk.counts.entry(fault).or_default() += 1;
         self.kernel.record_with(|_| Event::Disk(DiskEvent::Faulted { node, fault }));
+    }
+
+    /// Does the power go at this call, that lasts so long? After how many nanoseconds: 0 is before the
+    /// call, and the last one after it.
+    pub(crate) fn power_goes(&mut self, lasts_ns: u64) -> Option<u64> {
+        let ratio = self.disk.rates.power;
+        if ratio.is_never() || self.disk.node == NodeId::NONE {
+            return None;
+        }
+        let domain = self.disk.domain(self.kernel, "power");
+        let anchor = self.kernel.anchor();
+        if !self.kernel.choices().happens(domain, anchor, ratio) {
+            return None;
+        }
+        match self.disk.draw(self.kernel, "power", 3) {
+            0 => Some(lasts_ns + 1),
+            1 => Some(0),
+            _ => Some(1 + self.disk.draw(self.kernel, "power", lasts_ns.max(1))),
+        }
     }
 
     fn below(&mut self, fault: DiskFault, bound: u64) -> u64 {

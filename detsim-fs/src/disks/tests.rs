@@ -237,3 +237,38 @@ fn an_exhaustive_disk_draws_among_all_sets() {
     }
     assert_eq!(Vec::from_iter(left), [0, 1, 2, 3]);
 }
+
+#[test]
+fn probe_power_goes_before_during_and_after_a_call_and_comes_back() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..40 {
+        let sim = Sim::new(seed);
+        let (disks, node) = (Disks::of(&sim), sim.node("n"));
+        let power = PowerLoss { rate: 1.0, back_after: Duration::from_secs(2) };
+        disks.set_config(node.id(), DiskConfig { power, ..DiskConfig::default() });
+        let starts = Rc::new(std::cell::Cell::new(0));
+        let (count, own) = (Rc::clone(&starts), Rc::clone(&disks));
+        let ended = Rc::new(RefCell::new("before"));
+        let note = Rc::clone(&ended);
+        node.on_start(move || {
+            count.set(count.get() + 1);
+            let (disks, note, is_first) = (Rc::clone(&own), Rc::clone(&note), count.get() == 1);
+            drop(context::spawn("writer", async move {
+                let end = if is_first { disks.end_of(Cost::Sync) } else { SimTime::MAX };
+                if end == SimTime::MAX {
+                    return std::future::pending::<()>().await;
+                }
+                *note.borrow_mut() = "during";
+                detsim_executor::sleep_until(end).await;
+                *note.borrow_mut() = "after";
+                std::future::pending::<()>().await;
+            }));
+        });
+        sim.run_until(SimTime::from_secs(1)).unwrap();
+        assert!(!node.is_up(), "seed {seed}");
+        sim.run_until(SimTime::from_secs(4)).unwrap();
+        assert_eq!((node.is_up(), starts.get()), (true, 2));
+        seen.insert(*ended.borrow());
+    }
+    assert_eq!(Vec::from_iter(seen), ["after", "before", "during"]);
+}

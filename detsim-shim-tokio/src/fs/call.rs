@@ -6,7 +6,7 @@
 use crate::context;
 use detsim_executor::{JoinHandle, OpKind, SimTime, sleep_until};
 use detsim_fs::{Cost, Disks};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::rc::Rc;
 use std::task::Poll;
@@ -48,9 +48,16 @@ pub(super) async fn begin(cost: Cost) -> SimTime {
         false => Poll::Ready(()),
     })
     .await;
-    let disks = disks();
-    disks.operate(kind);
-    disks.end_of(cost)
+    let end = {
+        let disks = disks();
+        disks.operate(kind);
+        disks.end_of(cost)
+    };
+    if end == SimTime::MAX {
+        // The node loses its power first, and this task with it.
+        pending::<()>().await;
+    }
+    end
 }
 
 /// Makes a call that goes on whether or not it is waited for.

@@ -44,7 +44,13 @@ async fn names(dir: impl AsRef<Path>) -> Vec<String> {
     let mut names = Vec::new();
     while let Some(entry) = entries.next_entry().await.unwrap() {
         let kind = entry.file_type().await.unwrap();
-        let what = if kind.is_dir() { "/" } else if kind.is_symlink() { "@" } else { "" };
+        let what = if kind.is_dir() {
+            "/"
+        } else if kind.is_symlink() {
+            "@"
+        } else {
+            ""
+        };
         names.push(format!("{}{what}", entry.file_name().into_string().unwrap()));
     }
     names.sort();
