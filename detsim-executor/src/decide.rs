@@ -61,7 +61,8 @@ impl Kernel {
 
     fn ready_slot(&self, sig: u64) -> Option<u32> {
         let mut living = self.tasks.living();
-        living.find(|(_, s)| s.sig == sig && s.queued && self.runs(s)).map(|(i, _)| i)
+        let is_ready = |s: &Slot| s.sig == sig && s.queued && self.runs(s);
+        living.find(|(i, s)| is_ready(s) && !self.deferred.has(*i)).map(|(i, _)| i)
     }
 
     /// Is the current task stopped before this operation? `own`: it waits with its own waker, so

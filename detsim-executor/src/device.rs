@@ -56,6 +56,16 @@ pub trait Device: Any {
 
 /// For devices.
 impl Kernel {
+    /// How often nothing could run before the clock moved.
+    pub fn rests(&self) -> u64 {
+        self.rests
+    }
+
+    /// A device wants to hear of that, with [`Device::on_rest`].
+    pub fn watch_rests(&mut self) {
+        self.watchers += 1;
+    }
+
     /// The next number of the sequence that orders equal instants.
     #[inline]
     pub fn next_seq(&mut self) -> u64 {

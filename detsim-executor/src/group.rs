@@ -124,6 +124,10 @@ impl Groups {
         index == 0 || self.entries[usize::from(index)].drivers != 0
     }
 
+    pub(crate) fn is_preemptible(&self, index: u16) -> bool {
+        self.entries.get(usize::from(index)).is_none_or(|group| group.preemptible)
+    }
+
     pub(crate) fn park(&mut self, index: u16, slot: u32) {
         self.entries[usize::from(index)].parked.push(slot);
     }
@@ -289,7 +293,7 @@ impl Kernel {
         let ready: Vec<_> = ready.map(|(index, slot)| (index, slot.node)).collect();
         for (slot, node) in ready {
             if self.nodes.runs(node) {
-                self.policy.remove(slot);
+                self.unready(slot);
                 self.groups.park(id.index, slot);
             }
         }

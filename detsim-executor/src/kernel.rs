@@ -9,6 +9,7 @@ use crate::SimTime;
 use crate::baton::Threads;
 use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
+use crate::deferred::Deferred;
 use crate::event::{Event, NodeId, SetId, TaskNumber};
 use crate::failure::Failure;
 use crate::group::Groups;
@@ -85,7 +86,7 @@ pub struct Kernel {
     pub(crate) steps: u64,
     pub(crate) completed: u64,
     pub(crate) limits: Limits,
-    preempt: Preempt,
+    pub(crate) preempt: Preempt,
     pub(crate) brief: bool,
     pub(crate) tasks: Tasks,
     pub(crate) policy: Policy,
@@ -95,6 +96,7 @@ pub struct Kernel {
     pub(crate) graph: WaitGraph,
     pub(crate) nodes: Nodes,
     pub(crate) groups: Groups,
+    pub(crate) deferred: Deferred,
     pub(crate) handlers: Handlers,
     pub(crate) names: Names,
     pub(crate) memory: Memory,
@@ -145,6 +147,7 @@ impl Kernel {
         self.nodes.reset();
         self.names.reset();
         drop(self.groups.reset());
+        self.deferred.clear();
         self.failure = None;
         self.user = None;
         self.clear_current();
@@ -560,16 +563,6 @@ impl Kernel {
         if !self.forgives {
             self.fail(failure);
         }
-    }
-
-    /// How often nothing could run before the clock moved.
-    pub fn rests(&self) -> u64 {
-        self.rests
-    }
-
-    /// A device wants to hear of that, with [`crate::Device::on_rest`].
-    pub fn watch_rests(&mut self) {
-        self.watchers += 1;
     }
 
     /// The first failure of a run is its failure.

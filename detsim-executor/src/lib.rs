@@ -16,6 +16,7 @@ pub mod choice;
 pub mod context;
 mod deadlock;
 mod decide;
+mod deferred;
 mod device;
 pub mod event;
 mod failure;

@@ -247,7 +247,7 @@ fn unwound(body: &mut BodyPtr, word: u64) -> bool {
 pub(crate) fn turn_of(slot: u32) {
     let before = here::place().polled;
     let mut kernel = enter();
-    kernel.policy.remove(slot);
+    kernel.unready(slot);
     let (slot, word, mut body, aborted) = kernel.begin_turn(slot);
     drop(kernel);
     let ended = match aborted {
@@ -426,7 +426,7 @@ impl Kernel {
         let ready: Vec<u32> =
             of_node.filter(|(_, s)| self.groups.runs(s.group)).map(|e| e.0).collect();
         for slot in ready {
-            self.policy.remove(slot);
+            self.unready(slot);
             self.nodes.park(node, slot);
         }
     }

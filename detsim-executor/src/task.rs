@@ -339,7 +339,7 @@ mod tests {
             name: 0,
             node: NodeId::NONE,
             group: GroupId::ROOT,
-            marks: Marks::default(),
+            main: false,
         };
         let first = tasks.enroll(spawn, 0, body(), 1);
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);

@@ -10,7 +10,7 @@ use crate::budget::BUDGET;
 use crate::event::{Event, NodeId};
 use crate::failure::Failure;
 use crate::here;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Preempt};
 use crate::node::NodeState;
 use crate::slot::BodyPtr;
 use crate::task::Slot;
@@ -24,6 +24,9 @@ impl Kernel {
     /// Takes the next ready task, and makes it the current one.
     #[inline]
     pub(crate) fn next_turn(&mut self) -> Option<Turn> {
+        if !self.deferred.is_empty() {
+            self.release_deferred();
+        }
         match self.plain {
             true => self.policy.pick_at_random().map(|index| self.begin_turn(index)),
             false => self.next_turn_slowly(),
@@ -75,7 +78,8 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn end_turn(&mut self, index: u32, word: u64, body: BodyPtr) {
         self.now_ns += self.poll_ns;
-        let is_usual = self.plain && self.current_node() == NodeId::NONE;
+        let is_usual =
+            self.plain && self.preempt == Preempt::Ops && self.current_node() == NodeId::NONE;
         let slot = self.tasks.get_mut(index).expect("invariant: a polled task has a slot");
         slot.body = Some(body);
         if here::end_poll() {
@@ -85,7 +89,7 @@ impl Kernel {
                 slot.queued = true;
                 self.policy.push(index);
             } else {
-                self.wake_slot(index);
+                self.yielded(index);
             }
         }
         if self.is_down(self.current_node()) {
@@ -127,7 +131,7 @@ impl Kernel {
         let Some(task) = self.tasks.get(slot).filter(|task| task.queued) else { return };
         let (node, group) = (task.node, task.group);
         if self.runs(task) {
-            return self.policy.remove(slot);
+            return self.unready(slot);
         }
         if node != NodeId::NONE {
             self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot);
