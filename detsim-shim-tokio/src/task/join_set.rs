@@ -12,7 +12,7 @@ use detsim_executor::Bound;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::panic::resume_unwind;
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -293,6 +293,10 @@ impl<T> fmt::Debug for JoinSet<T> {
         f.debug_struct("JoinSet").field("len", &self.len()).finish()
     }
 }
+
+// As tokio's; nothing of a set is ever seen half done.
+impl<T> UnwindSafe for JoinSet<T> {}
+impl<T> RefUnwindSafe for JoinSet<T> {}
 
 impl<T> Default for JoinSet<T> {
     fn default() -> Self {

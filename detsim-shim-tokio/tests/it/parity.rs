@@ -1,4 +1,4 @@
-//! The names of `sync`, `io` and the macros are tokio's, with tokio's types.
+//! The names of `runtime`, `task`, `time`, `sync`, `io` and the macros are tokio's, with tokio's types.
 //!
 //! One contract is compiled twice: over tokio and over the shim. What compiles over the one compiles over
 //! the other; which traits a type has is looked up on both sides and compared.

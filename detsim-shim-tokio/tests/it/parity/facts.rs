@@ -33,6 +33,15 @@ macro_rules! types {
 /// The types without a lifetime.
 pub(in crate::parity) fn types() -> Vec<Fact> {
     types![
+        runtime::Builder, runtime::Handle, runtime::Id,
+        runtime::LocalOptions, runtime::LocalRuntime, runtime::Runtime, runtime::RuntimeFlavor,
+        runtime::RuntimeMetrics, runtime::TryCurrentError, signal::unix::Signal,
+        signal::unix::SignalKind, task::AbortHandle, task::Id, task::JoinError,
+        task::JoinHandle<Both>, task::JoinHandle<One>, task::JoinHandle<Neither>,
+        task::JoinSet<Both>, task::JoinSet<One>, task::JoinSet<Neither>, task::LocalEnterGuard,
+        task::LocalSet, time::Instant, time::Interval, time::MissedTickBehavior, time::Sleep,
+        time::Timeout<Both>, time::Timeout<One>, time::Timeout<Neither>, time::error::Elapsed,
+        time::error::Error,
         io::DuplexStream, io::Empty, io::Repeat, io::SimplexStream, io::Sink,
         sync::AcquireError, sync::Barrier, sync::BarrierWaitResult, sync::Notify,
         sync::Mutex<Both>, sync::Mutex<One>, sync::Mutex<Neither>,

@@ -10,6 +10,12 @@ mod channels;
 mod facts;
 #[path = "locks.rs"]
 mod locks;
+#[path = "moments.rs"]
+mod moments;
+#[path = "runtime.rs"]
+mod runtime;
+#[path = "tasks.rs"]
+mod tasks;
 
 pub(super) use cells::run;
 pub(super) use facts::{futures, types};
