@@ -187,8 +187,15 @@ impl World {
 
     /// Who used the other end last, so that a wait for this one could end.
     pub(super) fn other_party(&self, key: SocketKey, side: Side) -> Option<Party> {
-        let (connection, own) = self.end_of(key).ok()?;
-        let other = self.connections.get(connection)?.ends[1 - own].socket?;
+        let other = match &self.entry(key).ok()?.kind {
+            SocketKind::Unix(Unix::Stream(stream)) => self.channels.get(stream.read)?.writer?,
+            SocketKind::Unix(Unix::Receiver(channel)) => self.channels.get(*channel)?.writer?,
+            SocketKind::Unix(Unix::Sender(channel)) => self.channels.get(*channel)?.reader?,
+            _ => {
+                let (connection, own) = self.end_of(key).ok()?;
+                self.connections.get(connection)?.ends[1 - own].socket?
+            }
+        };
         self.sockets.get(other)?.parties[usize::from(side != Side::Write)]
     }
 }

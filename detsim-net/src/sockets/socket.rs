@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll};
 
-use detsim_executor::{In, Kernel, Object, OpKind, ResourceKind, storable};
+use detsim_executor::{In, Kernel, Object, OpKind, ResourceKind, storable, yield_with};
 
 use super::{SocketKey, SocketKind, Sockets, World, leave};
 use crate::errno::{Errno, Result};
@@ -488,10 +488,16 @@ impl Socket {
             if world.stops(kernel, self.key, op, side, cx) {
                 return Poll::Pending;
             }
+            if !kernel.has_budget() {
+                drop(section);
+                yield_with(cx.waker());
+                return Poll::Pending;
+            }
             let result = f(world, kernel, self.key);
             let error = result.as_ref().err().copied();
             world.note(kernel, self.key, op, side, site, error);
             if error != Some(Errno::AGAIN) {
+                kernel.spend_budget();
                 leave(&mut section);
                 return Poll::Ready(result.map_err(io::Error::from));
             }

@@ -4,6 +4,7 @@
 //! a name is free again when its socket is closed, and no file stands for it.
 
 mod datagram;
+mod fifo;
 mod listener;
 pub mod pipe;
 mod socket;

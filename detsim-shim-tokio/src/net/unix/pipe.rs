@@ -1,7 +1,7 @@
 //! Pipes.
 //!
-//! Mirrors tokio's. Owns: [`pipe`], [`Sender`], [`Receiver`]. Does not own: FIFOs, which are files: what
-//! opens one is tokio's own and says that there is no reactor.
+//! Mirrors tokio's. Owns: [`pipe`], [`Sender`], [`Receiver`]. Does not own: FIFOs, which are files of the
+//! operating system (`fifo.rs`).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -13,7 +13,7 @@ use detsim_executor::OpKind;
 use detsim_net::{How, Socket, Sockets};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
-pub use tokio::net::unix::pipe::OpenOptions;
+pub use super::fifo::OpenOptions;
 
 use crate::net::descriptor::{Descriptor, no_std};
 use crate::net::ready::{self, Site};
