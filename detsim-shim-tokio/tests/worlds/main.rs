@@ -119,7 +119,7 @@ programs! {
         the_same_address_twice a_port_is_free_when_its_listener_is_gone
         ports_are_chosen_and_differ both_families_meet_at_a_wildcard
         the_other_family_is_not_there addresses_agree an_address_of_nobody
-        names_resolve bad_addresses peeking_takes_nothing a_write_of_nothing
+        names_resolve bad_addresses peeking_takes_nothing calls_of_no_bytes
         try_calls_do_not_wait readiness_follows_the_bytes split_halves_work
         owned_halves_close_and_reunite options_are_kept a_socket_binds_before_it_connects
         vectored_calls cancelled_accepts_lose_nothing cancelled_reads_lose_nothing

@@ -368,10 +368,14 @@ pub(crate) async fn peeking_takes_nothing(log: Log) {
     log.result("peek", server.peek(&mut buf).await);
 }
 
-pub(crate) async fn a_write_of_nothing(log: Log) {
+pub(crate) async fn calls_of_no_bytes(log: Log) {
     let (mut client, mut server) = pair().await;
     log.result("write", client.write(b"").await);
+    let nothing = timeout(Duration::from_millis(10), server.read(&mut [])).await;
+    log.add(nothing.is_err());
     client.write_all(b"z").await.unwrap();
+    settle().await;
+    log.result("read", server.read(&mut []).await);
     log.result("read", server.read(&mut [0; 8]).await);
 }
 
