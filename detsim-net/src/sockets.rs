@@ -31,7 +31,7 @@ use crate::agenda::Agenda;
 use crate::dns::Names;
 use crate::errno::{Errno, Result};
 use crate::host::{Hosts, Protocol};
-use crate::link::{Fate, LinkConfig, Partition, Passage};
+use crate::link::{Fate, LinkConfig, Order, Partition, Passage};
 use crate::links::Links;
 use crate::options::Options;
 use crate::rule::{Rules, Verdict};
@@ -141,9 +141,10 @@ pub(crate) struct Flight {
 /// Packets are numbered apart from the messages of a [`crate::Network`].
 const FIRST_MESSAGE: u32 = 1 << 31;
 
-/// From a node to itself: 5 to 25 us, and no faults.
+/// From a node to itself: 5 to 25 us, in order, and no faults.
 fn loopback() -> LinkConfig {
-    LinkConfig { latency_ns_min: 5_000, latency_ns_max: 25_000, ..LinkConfig::default() }
+    let (latency_ns_min, latency_ns_max, order) = (5_000, 25_000, Order::Fifo);
+    LinkConfig { latency_ns_min, latency_ns_max, order, ..LinkConfig::default() }
 }
 
 impl Sockets {
