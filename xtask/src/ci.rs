@@ -4,6 +4,7 @@
 //! ones before it said, so that one run shows all that is wrong. Needs crates.io and nothing else;
 //! what needs a tool beyond Rust is behind `--full` and says when the tool is missing.
 
+mod browser;
 mod full;
 
 use clap::Args;
@@ -16,7 +17,7 @@ use crate::{bench, conformance, readme, test, tidy};
 /// Run everything that a change has to pass.
 #[derive(Args, Debug)]
 pub(crate) struct Ci {
-    /// Also run what needs more than Rust: valgrind, a sanitizer, the fuzzer.
+    /// Also run what needs more than Rust: valgrind, a sanitizer, the fuzzer, a browser.
     #[arg(long)]
     full: bool,
 }

@@ -1,8 +1,8 @@
-//! The steps of `ci --full`: the kernel's `unsafe` under tools that see what a test cannot, and a
-//! minute of fuzzing.
+//! The steps of `ci --full`: the kernel's `unsafe` under tools that see what a test cannot, the page
+//! of a trace in a browser, and fuzzing.
 //!
 //! Each step first asks whether its tool is here, and is skipped with the name of the tool if it
-//! is not. None of them is installed or fetched from here.
+//! is not; the browser has to be there. None of them is installed or fetched from here.
 
 use crate::failure::Result;
 use crate::process;
@@ -17,6 +17,8 @@ pub(super) fn run(steps: &mut Steps) {
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
     steps.run("fuzz kv recovery", |_| fuzz_recovery());
+    steps.run("fuzz trace reader", |_| fuzz_traces());
+    steps.run_plain("trace page in a browser", super::browser::check_page);
 }
 
 fn memcheck(tally: &mut Tally) -> Result<Outcome> {
@@ -50,10 +52,35 @@ fn fuzz_recovery() -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// What `cargo fuzz` would ask of the compiler.
+const COVERAGE: &str = "--cfg fuzzing -Cpasses=sancov-module \
+     -Cllvm-args=-sanitizer-coverage-level=4 \
+     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
+     -Cllvm-args=-sanitizer-coverage-pc-table \
+     -Cllvm-args=-sanitizer-coverage-trace-compares \
+     -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks";
+
+/// A million inputs for the reader of traces. Needs nightly alone: the target is built here.
+fn fuzz_traces() -> Result<Outcome> {
+    if !answers("cargo", &["+nightly", "--version"]) {
+        return skipped("there is no nightly toolchain");
+    }
+    let host = process::output(process::program("rustc").args(["--print", "host-tuple"]))?;
+    let host = host.trim();
+    let target_dir = process::target_dir().join("fuzz");
+    let build = ["+nightly", "build", "--release", "--manifest-path=detsim/fuzz/Cargo.toml"];
+    let mut cargo = process::cargo(&build);
+    cargo.args(["--target", host, "--target-dir"]).arg(&target_dir);
+    process::run(cargo.env("RUSTFLAGS", COVERAGE))?;
+    let target = target_dir.join(host).join("release/trace");
+    process::run(process::program(target).args(["-runs=1000000", "-max_len=512"]))?;
+    Ok(Outcome::Passed)
+}
+
 fn skipped(reason: &str) -> Result<Outcome> {
     Ok(Outcome::Skipped(reason.to_owned()))
 }
 
-fn answers(program: &str, args: &[&str]) -> bool {
+pub(super) fn answers(program: &str, args: &[&str]) -> bool {
     process::available(process::program(program).args(args))
 }
