@@ -126,6 +126,7 @@ fn sim_config(spec: &Spec, options: &RunOptions) -> SimConfig {
     if let Some(steps) = spec.max_steps {
         config.limits.steps = steps;
     }
+    config.forgives_panics = spec.unhandled_panic == Some("ignore");
     config.preempt = match (spec.preempt, spec.flavor) {
         (Some("await"), _) | (None, Some("current_thread")) => Preempt::Await,
         _ => Preempt::Ops,
@@ -270,6 +271,21 @@ mod tests {
         });
         assert_eq!(failed.hash, passed.hash);
         assert!(matches!(failed.verdict, Verdict::Fail(Failed { kind: Kind::Panic, .. })));
+    }
+
+    #[test]
+    fn a_panic_that_nobody_hears_of_is_ignored_where_the_test_says_so() {
+        hook::chain();
+        let verdict = |spec: &Spec| {
+            let mut run = |sim: &mut Sim| {
+                drop(sim.spawn("detached", async { panic!("boom") }));
+                sim.run().map(drop).map_err(|failure| failure.to_string())
+            };
+            drive(spec, 1, &RunOptions::default(), &mut run).verdict
+        };
+        let spec = Spec::new("crate::test", file!(), line!());
+        assert!(matches!(verdict(&spec), Verdict::Fail(Failed { kind: Kind::Panic, .. })));
+        assert_eq!(verdict(&spec.unhandled_panic("ignore")), Verdict::Pass);
     }
 
     #[test]

@@ -65,29 +65,30 @@ impl Builder {
         self
     }
 
-    /// The most threads for blocking work.
+    /// The most closures that may block at a time; others wait until one has ended. The run has one pool
+    /// for all of its runtimes: the one that was built last, of those that name a number, decides.
     ///
     /// # Panics
     /// Where it is 0.
     #[track_caller]
     pub fn max_blocking_threads(&mut self, val: usize) -> &mut Self {
         assert!(val > 0, "Max blocking threads cannot be set to 0");
-        self.settings.blocking_max = val;
+        self.settings.blocking_max = Some(val);
         self
     }
 
-    /// The name of the runtime's threads.
-    pub fn thread_name(&mut self, val: impl Into<String>) -> &mut Self {
-        let name = val.into();
-        self.thread_name_fn(move || name.clone())
+    /// The name of the runtime's threads. Simulated workers are no threads, and those that closures block
+    /// belong to the run, whichever runtime they work for: std shows this name nowhere.
+    pub fn thread_name(&mut self, _val: impl Into<String>) -> &mut Self {
+        self
     }
 
-    /// What names each of the runtime's threads.
-    pub fn thread_name_fn<F>(&mut self, f: F) -> &mut Self
+    /// What would name each of the runtime's threads, none of which has a name of its own here: see
+    /// [`Self::thread_name`].
+    pub fn thread_name_fn<F>(&mut self, _f: F) -> &mut Self
     where
         F: Fn() -> String + Send + Sync + 'static,
     {
-        self.settings.thread_name = Arc::new(f);
         self
     }
 
@@ -103,9 +104,9 @@ impl Builder {
         self
     }
 
-    /// The stack of the runtime's threads. Tasks run on the stack of the run.
-    pub fn thread_stack_size(&mut self, val: usize) -> &mut Self {
-        self.settings.stack_bytes = Some(val);
+    /// The stack of the runtime's threads, which simulated workers do not have: tasks run on that of the
+    /// thread of the run, closures that block on that of a thread of std's usual size.
+    pub fn thread_stack_size(&mut self, _val: usize) -> &mut Self {
         self
     }
 
@@ -147,8 +148,7 @@ impl Builder {
     }
 
     /// How long an idle thread for blocking work is kept, which shows in nothing but real time.
-    pub fn thread_keep_alive(&mut self, duration: Duration) -> &mut Self {
-        self.settings.keep_alive = duration;
+    pub fn thread_keep_alive(&mut self, _duration: Duration) -> &mut Self {
         self
     }
 

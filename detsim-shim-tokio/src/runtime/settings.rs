@@ -5,8 +5,6 @@
 use super::hooks::Hooks;
 use detsim::__private::Spec;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// How a runtime runs its tasks, as tokio names it.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,13 +37,6 @@ impl Kind {
 /// Workers of a `multi_thread` runtime that names no number. Not the processors of the machine: a run
 /// is to be the same on another one.
 const WORKERS: usize = 4;
-/// tokio's limit of threads for blocking work.
-const BLOCKING_MAX: usize = 512;
-/// tokio's time after which an idle thread for blocking work ends.
-const KEEP_ALIVE: Duration = Duration::from_secs(10);
-
-/// What makes up the name of a thread.
-pub(crate) type ThreadName = Arc<dyn Fn() -> String + Send + Sync>;
 
 /// All that a runtime was built with.
 #[derive(Clone)]
@@ -53,10 +44,8 @@ pub(crate) struct Settings {
     pub(crate) kind: Kind,
     pub(crate) name: Option<String>,
     pub(crate) workers: Option<usize>,
-    pub(crate) blocking_max: usize,
-    pub(crate) keep_alive: Duration,
-    pub(crate) stack_bytes: Option<usize>,
-    pub(crate) thread_name: ThreadName,
+    /// The closures that may block at a time, where the program says how many.
+    pub(crate) blocking_max: Option<usize>,
     pub(crate) hooks: Hooks,
     pub(crate) io: bool,
     pub(crate) time: bool,
@@ -71,10 +60,7 @@ impl Settings {
             kind,
             name: None,
             workers: None,
-            blocking_max: BLOCKING_MAX,
-            keep_alive: KEEP_ALIVE,
-            stack_bytes: None,
-            thread_name: Arc::new(|| "tokio-rt-worker".to_owned()),
+            blocking_max: None,
             hooks: Hooks::default(),
             io: false,
             time: false,

@@ -55,6 +55,9 @@ impl Shared {
             if multi {
                 kernel.drive_group(group);
             }
+            if let Some(closures) = settings.blocking_max {
+                kernel.set_blocking_max(closures);
+            }
             group
         });
         let shared = Arc::new(Self::new(&sim, group, settings));
