@@ -30,20 +30,32 @@
 
 pub(crate) mod address;
 mod blocking;
+mod hold;
 pub(crate) mod host;
 mod pool;
 mod runner;
 mod signal;
+mod thread;
 
+pub use self::address::{
+    Woken, is_programs, is_waited_for_elsewhere, move_waits, sleep, wait_at, wake_at,
+    wake_from_elsewhere, yield_thread,
+};
 pub use self::blocking::{Blocking, block_in_place, block_on, blocking, may_block};
+pub use self::hold::Hold;
 pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
 pub(crate) use self::runner::rest;
+pub use self::thread::{
+    Ticket, begin as begin_thread, cancel as cancel_thread, join as join_thread,
+    leave as leave_thread,
+};
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use self::address::Addresses;
+use self::hold::Holds;
 use self::pool::Pool;
 use self::signal::Signal;
 use crate::SimTime;
@@ -89,11 +101,18 @@ pub(crate) struct Seat {
     order: AtomicU8,
     /// How often the thread was told to unwind and did not. For the baton holder.
     throws: AtomicU32,
+    /// The thread is the program's own, and has ended.
+    ended: AtomicBool,
 }
 
 impl Seat {
     pub(crate) const fn new() -> Self {
-        Self { signal: Signal::new(), order: AtomicU8::new(0), throws: AtomicU32::new(0) }
+        Self {
+            signal: Signal::new(),
+            order: AtomicU8::new(0),
+            throws: AtomicU32::new(0),
+            ended: AtomicBool::new(false),
+        }
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -120,6 +139,8 @@ pub(crate) struct Threads {
     returned: Option<BodyPtr>,
     /// The poll that ends next is perhaps no plain one: see [`after_poll`].
     unusual: bool,
+    /// The thread that runs is to unwind at its next stop.
+    pub(crate) unwinds: bool,
     job: Option<Box<dyn FnOnce()>>,
     drive: Option<Drive>,
     ended: Option<Result<Report, Failure>>,
@@ -127,6 +148,7 @@ pub(crate) struct Threads {
     pub(crate) cancels: u32,
     pub(crate) addresses: Addresses,
     pool: Pool,
+    holds: Holds,
 }
 
 /// What the loop was asked for.
@@ -161,7 +183,7 @@ impl Threads {
         self.on_home = None;
         (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
         self.addresses.clear();
-        self.pool = Pool::default();
+        (self.pool, self.holds) = (Pool::default(), Holds::default());
     }
 }
 
@@ -197,11 +219,17 @@ fn lane() -> &'static Lane {
 
 /// Passes the baton from this thread to the seat `to`, and waits until it comes to `mine`.
 fn pass(lane: &'static Lane, mine: &'static Seat, to: &'static Seat, order: Order) -> Order {
+    let place = give(lane, to, order);
+    take(lane, mine, place)
+}
+
+/// Gives the baton away. Where this thread stood.
+fn give(lane: &'static Lane, to: &'static Seat, order: Order) -> Place {
     let place = here::replace(NOWHERE);
     assert!(!lane.bias.is_busy(), "detsim bug: the baton was passed inside a section");
     to.order.store(order as u8, Relaxed);
     to.signal.raise();
-    take(lane, mine, place)
+    place
 }
 
 const NOWHERE: Place = Place { sim: here::NOWHERE, lane: None, polled: 0 };

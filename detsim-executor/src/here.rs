@@ -165,6 +165,11 @@ pub(crate) fn set_may_block(may_block: bool) -> bool {
     HERE.with(|here| here.may_block.replace(may_block))
 }
 
+/// Whether what this thread asks the system for is the kernel's own business, not the program's.
+pub(crate) fn is_outside() -> bool {
+    HERE.with(|here| here.outside.get())
+}
+
 /// Marks what follows as the kernel's own business.
 pub(crate) fn outside() -> OutsideMark {
     OutsideMark(HERE.with(|here| here.outside.replace(true)))

@@ -355,14 +355,17 @@ impl Kernel {
             let Some(slot) = self.tasks.get_mut(self.current) else { return false };
             slot.ops += 1;
             if slot.ops >= slot.stop_at {
-                return self.stop(object, kind, waker);
+                // A waker that is not the task's own belongs to a combinator that may never poll again.
+                let own = crate::waker::ours(waker) == Some(self.word);
+                return self.stop(object, kind, own);
             }
         }
         false
     }
 
+    /// Stops the current task, where it can be stopped and is to be.
     #[cold]
-    fn stop(&mut self, object: &Object, kind: OpKind, waker: &Waker) -> bool {
+    pub(crate) fn stop(&mut self, object: &Object, kind: OpKind, can: bool) -> bool {
         if self.probing {
             return false;
         }
@@ -374,9 +377,7 @@ impl Kernel {
         let anchor = Anchor { actor: slot.sig, ordinal: slot.ops };
         let drawn = slot.stop_at != u32::MAX && after.is_some();
         slot.stop_at = after.map_or(u32::MAX, |n| slot.ops.saturating_add(n));
-        // A waker that is not the task's own belongs to a combinator that may never poll again.
-        let own = crate::waker::ours(waker) == Some(self.word);
-        let stops = self.stop_choice(anchor, drawn, own, object, kind);
+        let stops = self.stop_choice(anchor, drawn, can, object, kind);
         if !stops {
             return false;
         }

@@ -201,6 +201,7 @@ impl Lane {
 
     /// Waits for a wake from elsewhere, in real time; false where none came within `limit`.
     pub(crate) fn wait(&self, limit: Duration) -> bool {
+        let _ours = here::outside();
         let gate = self.bias.gate();
         let waited = self.bell.wait_timeout_while(gate, limit, |gate| {
             gate.wakes.is_empty() && gate.aborts.is_empty()
@@ -228,6 +229,7 @@ impl Gate {
 }
 
 fn pool() -> MutexGuard<'static, Pool> {
+    let _ours = here::outside();
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

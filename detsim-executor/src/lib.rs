@@ -41,13 +41,14 @@ mod slot;
 mod slots;
 mod stack;
 mod task;
+pub mod threads;
 pub mod time;
 mod timer;
 pub mod trace;
 mod turn;
 mod waker;
 
-pub use baton::{Blocking, block_in_place, block_on, blocking, may_block};
+pub use baton::{Blocking, Hold, block_in_place, block_on, blocking, may_block};
 pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 pub use bound::{Bound, In};
 pub use choice::{Anchor, Choice, ChoiceNote, Choices, Decided, Domain};

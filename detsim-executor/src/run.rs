@@ -34,6 +34,9 @@ use std::time::Duration;
 /// How long a run that has nothing to do waits for a thread that has used its objects.
 const OUTSIDE_WAIT: Duration = Duration::from_secs(10);
 
+/// How long it waits where a task waits for a lock of std's kind, which such a thread may have.
+const LOCK_WAIT: Duration = Duration::from_millis(20);
+
 fn enter() -> Guard {
     kernel::enter().expect("invariant: the run loop is inside its simulation")
 }
@@ -48,31 +51,21 @@ pub(crate) fn drive(
     let drive = Drive { until, main };
     enter().threads.begin(drive);
     loop {
-        match stretch(lane, shared, drive) {
-            Stretch::Ended(ended) => return ended,
-            Stretch::Rests if baton::rest(lane) == Order::Ended => return enter().threads.ended(),
-            Stretch::Rests => {}
+        match cycle(lane, shared, drive) {
+            Some(ended) => return ended,
+            None if baton::rest(lane) == Order::Ended => return enter().threads.ended(),
+            None => {}
         }
     }
 }
 
-/// What became of the loop on one thread.
-pub(crate) enum Stretch {
-    /// The drive is over.
-    Ended(Result<Report, Failure>),
-    /// A poll that was put aside here has ended; another thread has the loop.
-    Rests,
-}
-
-/// Runs the loop on this thread.
-pub(crate) fn stretch(lane: &'static Lane, shared: &Shared, drive: Drive) -> Stretch {
-    match cycle(lane, shared, drive) {
-        Some(ended) => Stretch::Ended(ended),
-        None => Stretch::Rests,
-    }
-}
-
-fn cycle(lane: &'static Lane, shared: &Shared, drive: Drive) -> Option<Result<Report, Failure>> {
+/// Runs the loop on this thread: how the drive ended, or `None` where a poll that was put aside here has
+/// ended and another thread has the loop.
+pub(crate) fn cycle(
+    lane: &'static Lane,
+    shared: &Shared,
+    drive: Drive,
+) -> Option<Result<Report, Failure>> {
     let Drive { until, main } = drive;
     loop {
         let mut kernel = run_ready(lane, shared, main)?;
@@ -209,7 +202,17 @@ fn take_injected(lane: &'static Lane) {
 /// Where other threads or simulations have used this one's objects, they may do so again.
 #[cold]
 fn wait_outside(lane: &'static Lane) -> bool {
-    (lane.has_escapes() || lane.is_injected()) && lane.wait(OUTSIDE_WAIT)
+    if baton::address::wake_late(lane.index()) {
+        return true;
+    }
+    let limit = if lane.has_escapes() || lane.is_injected() {
+        OUTSIDE_WAIT
+    } else if !enter().threads.addresses.is_empty() {
+        LOCK_WAIT
+    } else {
+        return false;
+    };
+    lane.wait(limit) || baton::address::wake_late(lane.index())
 }
 
 /// Polls a task. True: it has ended.

@@ -192,6 +192,11 @@ impl Policy {
         self.current().remove(slot);
     }
 
+    /// Is nobody ready?
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.current().is_empty()
+    }
+
     pub(crate) fn len(&mut self) -> usize {
         self.current().len()
     }

@@ -1,7 +1,7 @@
 //! Blocking a thread until a future is ready.
 //!
-//! Owns: [`block_on`], the one door of every `blocking_*` call. Does not own: who may run in a
-//! simulation meanwhile. Invariant: a task is never blocked: its thread is the one that drives it.
+//! Owns: [`block_on`], the one door of every `blocking_*` call. Does not own: who runs in a
+//! simulation meanwhile. Invariant: a task is blocked only where it says so, by `block_in_place`.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,14 +14,17 @@ const CANNOT_BLOCK: &str = "Cannot block the current thread from within a runtim
                             because a function attempted to block the current thread while the \
                             thread is being used to drive asynchronous tasks.";
 
-/// Blocks this thread until `future` is ready.
+/// Blocks this thread until `future` is ready. In a simulation the others run meanwhile.
 ///
 /// # Panics
 /// In a task, in tokio's words.
 #[track_caller]
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
-    assert!(!detsim_executor::context::is_inside(), "{CANNOT_BLOCK}");
-    park_until(future)
+    if !detsim_executor::context::is_inside() {
+        return park_until(future);
+    }
+    assert!(detsim_executor::may_block(), "{CANNOT_BLOCK}");
+    detsim_executor::block_on(future)
 }
 
 /// Parks the thread for real: no simulation runs on it.
@@ -62,6 +65,19 @@ mod tests {
         notify.notify_one();
         thread.join().unwrap();
         assert_eq!(block_on(async { 7 }), 7);
+    }
+
+    #[test]
+    fn a_closure_waits_for_a_task() {
+        let sim = detsim_executor::Sim::new(1);
+        let (sender, receiver) = crate::sync::oneshot::channel();
+        let seen = sim.block_on(async {
+            let closure = crate::task::spawn_blocking(|| block_on(receiver));
+            crate::task::yield_now().await;
+            sender.send(7).unwrap();
+            closure.await.unwrap()
+        });
+        assert_eq!(seen.unwrap(), Ok(7));
     }
 
     #[test]

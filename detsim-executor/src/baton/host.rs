@@ -7,7 +7,7 @@
 
 use std::future::Future;
 use std::io::Write;
-use std::panic::{Location, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
@@ -17,7 +17,7 @@ use crate::block::OpKind;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::lane::Lane;
-use crate::slot::{self, BodyPtr};
+use crate::slot::{self, BodyPtr, Lost};
 use crate::stack::Stack;
 use crate::{context, here};
 
@@ -45,10 +45,10 @@ pub(crate) fn suspend(site: &'static Location<'static>) {
     if seat(lane).throws.load(Relaxed) > 0 && !std::thread::panicking() {
         unwind(lane);
     }
-    if enter().can_suspend() {
-        put_aside(lane, site);
-    } else {
+    if !enter().can_suspend() {
         help(site);
+    } else if !put_aside(lane, site) {
+        unwind(lane);
     }
 }
 
@@ -62,7 +62,22 @@ impl Kernel {
     }
 }
 
-fn put_aside(lane: &'static Lane, site: &'static Location<'static>) {
+/// As [`suspend`], in a destructor: where the task is being dropped, it comes back, and the thread is
+/// unwound at its next stop.
+pub(super) fn suspend_in_drop(site: &'static Location<'static>) {
+    let lane = lane();
+    if !put_aside(lane, site) {
+        seat(lane).throws.fetch_add(1, Relaxed);
+        let mut kernel = enter();
+        kernel.threads.unwinds = true;
+        if let Some(task) = kernel.current_slot() {
+            task.stop_at = 0;
+        }
+    }
+}
+
+/// True once it is the task's turn again, false where the task is being dropped.
+fn put_aside(lane: &'static Lane, site: &'static Location<'static>) -> bool {
     let mine = seat(lane);
     let resumer = {
         let mut kernel = enter();
@@ -78,8 +93,8 @@ fn put_aside(lane: &'static Lane, site: &'static Location<'static>) {
     };
     loop {
         match pass(lane, mine, to, order) {
-            Order::Go => return,
-            Order::Unwind => unwind(lane),
+            Order::Go => return true,
+            Order::Unwind => return false,
             Order::Probe => {
                 let stack = Stack::capture();
                 enter().threads.probed = Some(stack);
@@ -245,7 +260,17 @@ pub(super) fn dismiss(seat: &'static Seat) -> bool {
     seat.throws.store(0, Relaxed);
     enter().threads.cancels += 1;
     let outcome = resume(seat, Order::Unwind);
-    enter().threads.cancels -= 1;
+    let left = {
+        let mut kernel = enter();
+        kernel.threads.cancels -= 1;
+        kernel.threads.unwinds = false;
+        kernel.threads.returned.take()
+    };
+    // It has caught the panic, or ended its poll before its next stop.
+    if let Some(mut body) = left {
+        let dropped = catch_unwind(AssertUnwindSafe(|| body.cancel()));
+        body.lose(dropped.err().map_or(Lost::Aborted, Lost::Panicked));
+    }
     seat.throws.store(0, Relaxed);
     matches!(outcome, Outcome::Left(_))
 }
@@ -284,6 +309,13 @@ fn retire(why: &str) -> ! {
     std::process::abort()
 }
 
+/// Drops a task whose poll was put aside. False where there is none.
+fn end_another() -> bool {
+    let slot = enter().threads.hosts.last().copied();
+    slot.into_iter().for_each(crate::run::drop_task);
+    slot.is_some()
+}
+
 /// Lets one thread that was put aside go on, on behalf of one that cannot be.
 fn help(site: &'static Location<'static>) {
     let find = |kernel: &mut Kernel| {
@@ -294,6 +326,10 @@ fn help(site: &'static Location<'static>) {
         Some((host, kernel.current(), std::mem::take(&mut kernel.threads.cancels)))
     };
     let Some((host, (slot, word, node), cancels)) = context::with(find).flatten() else {
+        // The world ends: the others are to go as well, and one of them may be what it waits for.
+        if std::thread::panicking() && end_another() {
+            return;
+        }
         panic!(
             "detsim: the wait at {site} never ends; it stands where no other task can run (a callback, \
              or the destructor of a dropped task), and no thread that could end it is ready; do not \

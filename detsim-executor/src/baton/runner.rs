@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::here;
 use crate::kernel::Kernel;
 use crate::lane::Lane;
-use crate::run::{self, Stretch};
+use crate::run;
 use crate::sim::Report;
 
 /// An idle thread's seat, made where there is none. `home`: the thread that drives the run will do.
@@ -69,12 +69,12 @@ fn run_loop(lane: &'static Lane, mine: &'static Seat) -> Order {
         let shared = kernel.shared().expect("invariant: a drive keeps its simulation alive");
         (shared, kernel.threads.drive.expect("invariant: the loop runs in a drive"))
     };
-    match run::stretch(lane, &shared, drive) {
-        Stretch::Rests => {
+    match run::cycle(lane, &shared, drive) {
+        None => {
             drop(shared);
             rest(lane)
         }
-        Stretch::Ended(ended) => {
+        Some(ended) => {
             let home = end_drive(lane, ended);
             drop(shared);
             enter().threads.idle.push(mine);

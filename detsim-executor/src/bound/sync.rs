@@ -12,10 +12,15 @@ pub(super) use crate::fence::{heavy, light};
 
 /// Locks; the data behind these locks is whole at every point where a panic can leave them.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> Guard<'_, T> {
+    let _ours = crate::here::outside();
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits a moment for a section of another thread, which is a few instructions long.
 pub(super) fn pause(spins: u32) {
-    if spins < 100 { std::hint::spin_loop() } else { std::thread::yield_now() }
+    if spins < 100 {
+        return std::hint::spin_loop();
+    }
+    let _ours = crate::here::outside();
+    std::thread::yield_now();
 }

@@ -9,6 +9,7 @@
 
 use crate::sync::errors;
 use crate::sync::holders::{Holders, Key};
+use crate::sync::point::{self, HasObject};
 use crate::sync::queue::{Queue, Ticket};
 use crate::task::coop;
 use detsim_executor::{
@@ -120,6 +121,12 @@ impl Halt {
     }
 }
 
+impl HasObject for State {
+    fn object(&mut self) -> &mut Object {
+        &mut self.object
+    }
+}
+
 /// Records an operation of the task that runs, and names the task.
 #[inline]
 pub(crate) fn operate(
@@ -180,7 +187,7 @@ impl Semaphore {
         role: Role,
         site: &'static Location<'static>,
     ) -> Result<Permit<'_>, TryAcquireError> {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Acquire);
         let (state, mut kernel) = section.both();
         if state.closed {
             return Err(TryAcquireError::Closed);
@@ -204,7 +211,7 @@ impl Semaphore {
     /// Adds permits that nobody held.
     #[track_caller]
     pub(crate) fn add(&self, count: usize) {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Release);
         let free = section.free;
         if free.checked_add(count).is_none_or(|sum| sum > PERMITS_MAX) {
             drop(section);
@@ -229,7 +236,7 @@ impl Semaphore {
 
     /// From now on nobody gets permits; whoever waits is told.
     pub(crate) fn close(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Close);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Close);
         state.closed = true;
@@ -249,7 +256,7 @@ impl Semaphore {
 
     /// Gives permits back.
     pub(super) fn release(&self, key: Key, count: usize) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |state| state.operations().1);
         let (state, kernel) = section.both();
         let (_, operation) = state.operations();
         operate(kernel, &mut state.object, operation);

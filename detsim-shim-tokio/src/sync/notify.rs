@@ -6,6 +6,7 @@
 
 use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
+use crate::sync::point::{self, HasObject};
 use crate::sync::queue::{Left, Queue, Ticket};
 use detsim_executor::{Block, Bound, In, Object, OpKind, ResourceKind, Role, nobody, storable};
 use std::future::Future;
@@ -62,6 +63,12 @@ impl State {
     }
 }
 
+impl HasObject for State {
+    fn object(&mut self) -> &mut Object {
+        &mut self.object
+    }
+}
+
 impl Notify {
     /// Nobody was notified yet.
     #[track_caller]
@@ -103,7 +110,7 @@ impl Notify {
     }
 
     fn notify(&self, cause: Cause, site: &'static Location<'static>) {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Notify);
         let (state, kernel) = section.both();
         let task = operate(kernel, &mut state.object, OpKind::Notify);
         state.last_notified = Last::new(task, site);
@@ -113,7 +120,7 @@ impl Notify {
     /// Notifies everybody that waits, and keeps nothing for later.
     #[track_caller]
     pub fn notify_waiters(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Notify);
         let (state, kernel) = section.both();
         let task = operate(kernel, &mut state.object, OpKind::Notify);
         state.last_notified = Last::new(task, Location::caller());
@@ -183,7 +190,7 @@ enum Progress {
 
 impl Wait {
     fn new(notify: &Notify, site: &'static Location<'static>) -> Self {
-        let mut section = notify.state.enter();
+        let mut section = point::enter(&notify.state, OpKind::Read);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Read);
         Self { calls: state.calls, progress: Progress::Fresh, asked: false, site }

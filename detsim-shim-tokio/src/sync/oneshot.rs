@@ -7,6 +7,7 @@ use crate::blocking::block_on;
 use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::errors;
 use crate::sync::last::Last;
+use crate::sync::point::{self, HasObject};
 use detsim_executor::{
     Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, Waiter, context, storable,
 };
@@ -78,6 +79,12 @@ impl<T> RefUnwindSafe for Chan<T> {}
 struct State<T> {
     core: Core,
     value: Option<T>,
+}
+
+impl<T> HasObject for State<T> {
+    fn object(&mut self) -> &mut Object {
+        &mut self.core.object
+    }
 }
 
 /// What does not depend on the value's type.
@@ -177,7 +184,7 @@ impl<T> Chan<T> {
 
     /// The receiver takes no value any more.
     fn close(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Close);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.core.object, OpKind::Close);
         state.core.closed = true;
@@ -196,7 +203,7 @@ impl<T> Sender<T> {
     /// The value again, where the receiver is gone or closed.
     pub fn send(mut self, value: T) -> Result<(), T> {
         let chan = self.chan.take().expect("invariant: a sender that can be used has not sent");
-        let mut section = chan.state.enter();
+        let mut section = point::enter(&chan.state, OpKind::Send);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.core.object, OpKind::Send);
         state.core.sender_gone = true;
@@ -308,7 +315,7 @@ impl<T> Receiver<T> {
     /// Where it was not sent yet, or will not be.
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         let chan = self.chan.as_ref().ok_or(TryRecvError::Closed)?;
-        let mut section = chan.state.enter();
+        let mut section = point::enter(&chan.state, OpKind::Recv);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.core.object, OpKind::Recv);
         let over = state.core.sender_gone || state.core.closed;

@@ -13,6 +13,7 @@ mod entry;
 mod fairness;
 #[cfg(target_os = "linux")]
 mod fs;
+mod hold;
 mod io;
 mod macros;
 mod mpsc;
@@ -26,6 +27,7 @@ mod rwlock;
 mod semaphore;
 mod signal;
 mod task;
+mod threads;
 mod time;
 mod watch;
 

@@ -13,6 +13,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use detsim_executor::Stream;
 
+use super::syscall::{Words, into_errno, raw};
+
 /// The stream of a worker process; `None` elsewhere.
 static OF_PROCESS: Mutex<Option<Stream>> = Mutex::new(None);
 
@@ -78,8 +80,30 @@ unsafe extern "C" fn getrandom(
             return length as libc::ssize_t;
         }
     }
+    let words = [buffer.expose_provenance(), length, flags as usize, 0, 0, 0];
     // SAFETY: the arguments are the caller's, for the same call.
-    unsafe { libc::syscall(libc::SYS_getrandom, buffer, length, flags) as libc::ssize_t }
+    into_errno(unsafe { raw(libc::SYS_getrandom, words) }) as libc::ssize_t
+}
+
+/// The same as a call through `syscall`.
+///
+/// # Safety
+/// As of [`getrandom`].
+pub(super) unsafe fn call(words: Words) -> isize {
+    let [address, length, ..] = words;
+    let buffer: *mut u8 = std::ptr::with_exposed_provenance_mut(address);
+    if !buffer.is_null() {
+        // SAFETY: as in `getrandom`.
+        let bytes = unsafe {
+            buffer.write_bytes(0, length);
+            slice::from_raw_parts_mut(buffer, length)
+        };
+        if fill(bytes) {
+            return length as isize;
+        }
+    }
+    // SAFETY: the words are the caller's, for the same call.
+    unsafe { raw(libc::SYS_getrandom, words) }
 }
 
 #[cfg(test)]

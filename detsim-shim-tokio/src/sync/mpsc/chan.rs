@@ -15,6 +15,7 @@ pub(super) use send::{Closing, Sending};
 
 use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
+use crate::sync::point::{self, HasObject};
 use crate::sync::queue::Queue;
 use crate::sync::ring::{Ring, Seen};
 use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, Waiter};
@@ -57,6 +58,12 @@ pub(super) struct State {
 pub(super) enum Refused {
     Closed,
     Full,
+}
+
+impl HasObject for State {
+    fn object(&mut self) -> &mut Object {
+        &mut self.object
+    }
 }
 
 impl State {
@@ -187,7 +194,7 @@ impl Chan {
         slot: &mut Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Send);
         let (state, kernel) = section.both();
         if let Err(refused) = state.promise(1) {
             operate(kernel, &mut state.object, OpKind::Read);
@@ -200,7 +207,7 @@ impl Chan {
 
     /// Has so many places promised at once, if they are free.
     pub(super) fn try_reserve(&self, places: usize) -> Result<(), Refused> {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Acquire);
         let (state, kernel) = section.both();
         let promised = state.promise(places);
         let operation = if promised.is_ok() { OpKind::Acquire } else { OpKind::Read };
@@ -215,7 +222,7 @@ impl Chan {
         slot: &mut Seen<'_>,
         site: &'static Location<'static>,
     ) -> bool {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Send);
         if section.deaf {
             give_back(&mut section, 1);
             return false;
@@ -228,7 +235,7 @@ impl Chan {
 
     /// Gives promised places back without having sent.
     pub(super) fn unreserve(&self, places: usize) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Release);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Release);
         give_back(&mut section, places);
@@ -244,7 +251,7 @@ impl Chan {
         slot: &mut Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Recv);
         let (state, mut kernel) = section.both();
         if state.get(kernel.as_deref_mut(), slot, site) {
             give_back(&mut section, 1);
@@ -256,7 +263,7 @@ impl Chan {
 
     /// No new messages are taken; whoever waits to send is told.
     pub(super) fn close(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Close);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Close);
         state.closed = true;

@@ -1,0 +1,10 @@
+//! Threads of a simulation, for whoever defines the calls of the system that they make.
+//!
+//! Owns: the names of the doors. Does not own: what is behind them (`baton/`), nor the system's calls
+//! themselves. Each is for the thread that holds the baton of a simulation, where [`is_programs`] says
+//! that the call is the program's own; [`wake_from_elsewhere`] is for all other threads.
+
+pub use crate::baton::{
+    Ticket, Woken, begin_thread, cancel_thread, is_programs, is_waited_for_elsewhere, join_thread,
+    leave_thread, move_waits, sleep, wait_at, wake_at, wake_from_elsewhere, yield_thread,
+};

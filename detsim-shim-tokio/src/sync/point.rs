@@ -1,0 +1,47 @@
+//! Where a synchronous operation may be preempted.
+//!
+//! Owns: [`enter`], the way into a primitive for an operation that cannot return `Pending`. Does not
+//! own: whether the task is stopped there (the kernel counts and draws). Invariant: the task is stopped
+//! before the operation, outside of the section, with nothing of it done.
+
+use detsim_executor::{Bound, In, Object, OpKind};
+
+/// The state of a primitive.
+pub(super) trait HasObject {
+    /// Its identity.
+    fn object(&mut self) -> &mut Object;
+}
+
+/// Enters `cell` for an operation. The current task may be stopped before it, in the middle of its poll.
+#[inline]
+#[track_caller]
+pub(super) fn enter<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
+    let mut section = cell.enter();
+    let (state, kernel) = section.both();
+    let Some(hold) = kernel.and_then(|kernel| kernel.holds_before(state.object(), operation))
+    else {
+        return section;
+    };
+    drop(section);
+    hold.take();
+    cell.enter()
+}
+
+/// As [`enter`], for what a destructor does: it does not panic where the task is dropped meanwhile.
+#[inline]
+#[track_caller]
+pub(super) fn enter_in_drop<S: HasObject>(
+    cell: &Bound<S>,
+    operation: impl FnOnce(&S) -> OpKind,
+) -> In<'_, S> {
+    let mut section = cell.enter();
+    let operation = operation(&section);
+    let (state, kernel) = section.both();
+    let Some(hold) = kernel.and_then(|kernel| kernel.holds_before(state.object(), operation))
+    else {
+        return section;
+    };
+    drop(section);
+    hold.take_in_drop();
+    cell.enter()
+}

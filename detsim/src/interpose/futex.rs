@@ -1,0 +1,104 @@
+//! `futex`: where threads wait for locks, condition variables, and each other.
+//!
+//! Owns: the meaning of the call's words. Does not own: waiting ([`detsim_executor::threads`]). In a run
+//! whoever waits is put aside, and the others run; a lock that nobody contends makes no call. Everything
+//! that is not a wait or a wake of the program in a run is the system's own.
+#![expect(unsafe_code, reason = "a word of the caller is read, at an address that it gave")]
+
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::time::Duration;
+
+use detsim_executor::threads::{self, Woken};
+
+use super::clock;
+use super::syscall::{Words, raw};
+
+const ANY: u32 = u32::MAX;
+
+/// The call, inside of a run or outside.
+///
+/// # Safety
+/// As of the call.
+pub(super) unsafe fn call(words: Words) -> isize {
+    let [address, operation, value, fourth, fifth, sixth] = words;
+    let command = operation as libc::c_int & libc::FUTEX_CMD_MASK;
+    let wakes = matches!(command, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET);
+    if !threads::is_programs() {
+        if wakes && threads::is_waited_for_elsewhere() {
+            threads::wake_from_elsewhere(address);
+        }
+        // SAFETY: the caller vouches for its call.
+        return unsafe { raw(libc::SYS_futex, words) };
+    }
+    let count = value as u32 as usize;
+    // SAFETY: the caller vouches for the word, and for the time in a call that takes one.
+    unsafe {
+        match command {
+            libc::FUTEX_WAIT => wait(address, value as u32, ANY, relative(fourth)),
+            libc::FUTEX_WAIT_BITSET => {
+                let realtime = operation as libc::c_int & libc::FUTEX_CLOCK_REALTIME != 0;
+                wait(address, value as u32, sixth as u32, absolute(fourth, realtime))
+            }
+            libc::FUTEX_WAKE => wake(count, words, threads::wake_at(address, count, ANY)),
+            libc::FUTEX_WAKE_BITSET => {
+                wake(count, words, threads::wake_at(address, count, sixth as u32))
+            }
+            libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => requeue(command, words, fourth, fifth),
+            _ => raw(libc::SYS_futex, words),
+        }
+    }
+}
+
+/// # Safety
+/// `address` is that of a word that lives as long as the wait.
+unsafe fn wait(address: usize, value: u32, mask: u32, timeout: Option<Duration>) -> isize {
+    // SAFETY: the caller vouches for the word, which is only used atomically, as by the system.
+    let word = unsafe { AtomicU32::from_ptr(std::ptr::with_exposed_provenance_mut(address)) };
+    match threads::wait_at(address, mask, timeout, || word.load(SeqCst) == value) {
+        Woken::Yes => 0,
+        Woken::NotDue => -(libc::EAGAIN as isize),
+        Woken::TimedOut => -(libc::ETIMEDOUT as isize),
+    }
+}
+
+/// Threads outside of the simulation may wait there as well.
+///
+/// # Safety
+/// As of the call.
+unsafe fn wake(count: usize, words: Words, woken: usize) -> isize {
+    if woken >= count {
+        return woken as isize;
+    }
+    // SAFETY: the caller vouches for its call.
+    woken as isize + unsafe { raw(libc::SYS_futex, words) }.max(0)
+}
+
+/// # Safety
+/// As of the call.
+unsafe fn requeue(command: libc::c_int, words: Words, moved_max: usize, to: usize) -> isize {
+    let [address, _, woken_max, .., expected] = words;
+    // SAFETY: the caller vouches for the word.
+    let word = unsafe { AtomicU32::from_ptr(std::ptr::with_exposed_provenance_mut(address)) };
+    if command == libc::FUTEX_CMP_REQUEUE && word.load(SeqCst) != expected as u32 {
+        return -(libc::EAGAIN as isize);
+    }
+    let woken = threads::wake_at(address, woken_max as u32 as usize, ANY);
+    let moved = threads::move_waits(address, to, moved_max as u32 as usize);
+    (woken + moved) as isize
+}
+
+/// # Safety
+/// `address` is 0 or that of a time.
+unsafe fn relative(address: usize) -> Option<Duration> {
+    let time: *const libc::timespec = std::ptr::with_exposed_provenance(address);
+    // SAFETY: the caller vouches for the time.
+    unsafe { time.as_ref() }.map(clock::duration)
+}
+
+/// # Safety
+/// `address` is 0 or that of a time.
+unsafe fn absolute(address: usize, realtime: bool) -> Option<Duration> {
+    // SAFETY: as of the caller.
+    let deadline = unsafe { relative(address) }?;
+    Some(deadline.saturating_sub(clock::now(realtime)))
+}

@@ -1,0 +1,160 @@
+//! `pthread_create` and `pthread_join`: threads that are started in a run are part of it.
+//!
+//! Owns: the wrapper round a thread's routine, and which joinable threads are a run's. Does not own: the
+//! thread's task. Invariants: the thread is libc's own, with all that belongs to it; it is over for the
+//! run when the last destructor of its locals has run, which the destructors of a key tell.
+#![expect(
+    unsafe_code,
+    reason = "functions that libc's callers link to, and libc's own behind them"
+)]
+
+use std::ffi::{CStr, c_int, c_void};
+use std::mem::transmute;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering::*};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use detsim_executor::threads::{self, Ticket};
+
+type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
+type Create = unsafe extern "C" fn(
+    *mut libc::pthread_t,
+    *const libc::pthread_attr_t,
+    Routine,
+    *mut c_void,
+) -> c_int;
+type Join = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void) -> c_int;
+
+/// What a new thread of a run is given.
+struct Start {
+    ticket: Ticket,
+    routine: Routine,
+    argument: *mut c_void,
+}
+
+/// Threads of runs that nobody has joined yet.
+static STARTED: Mutex<Vec<(libc::pthread_t, Ticket)>> = Mutex::new(Vec::new());
+
+/// Rounds of destructors that libc makes at the end of a thread.
+const ROUNDS: usize = 4;
+
+/// libc's own function of this name.
+fn real(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
+    let known = cache.load(Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    // SAFETY: the name ends with a zero byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    assert!(!found.is_null(), "detsim: libc has no {name:?}; link it dynamically");
+    cache.store(found, Relaxed);
+    found
+}
+
+fn create() -> Create {
+    static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+    // SAFETY: that is the type of the function of this name.
+    unsafe { transmute::<*mut c_void, Create>(real(&REAL, c"pthread_create")) }
+}
+
+fn join() -> Join {
+    static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+    // SAFETY: that is the type of the function of this name.
+    unsafe { transmute::<*mut c_void, Join>(real(&REAL, c"pthread_join")) }
+}
+
+/// libc's `pthread_create`.
+///
+/// # Safety
+/// As of libc's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
+    if !threads::is_programs() {
+        // SAFETY: the arguments are the caller's, for the same call.
+        return unsafe { create()(thread, attributes, routine, argument) };
+    }
+    end_key();
+    let ticket = threads::begin_thread();
+    let start = Box::into_raw(Box::new(Start { ticket, routine, argument }));
+    // SAFETY: as above; the new thread takes the box.
+    let failed = unsafe { create()(thread, attributes, run, start.cast()) };
+    if failed == 0 {
+        // SAFETY: the call has written it.
+        let thread = unsafe { *thread };
+        let mut started = started();
+        // One that was detached is over, if its name is given out again.
+        started.retain(|(known, _)| *known != thread);
+        started.push((thread, ticket));
+    } else {
+        // SAFETY: nobody else has the box.
+        drop(unsafe { Box::from_raw(start) });
+        threads::cancel_thread(ticket);
+    }
+    failed
+}
+
+fn started() -> std::sync::MutexGuard<'static, Vec<(libc::pthread_t, Ticket)>> {
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a thread of a run does.
+extern "C" fn run(start: *mut c_void) -> *mut c_void {
+    // SAFETY: `pthread_create` made the box for this thread.
+    let start = unsafe { Box::from_raw(start.cast::<Start>()) };
+    let Start { ticket, routine, argument } = *start;
+    let enters = ticket.enter();
+    // SAFETY: the key is alive for as long as the process; the value is only counted.
+    unsafe { libc::pthread_setspecific(end_key(), ptr::without_provenance(ROUNDS)) };
+    if enters { routine(argument) } else { ptr::null_mut() }
+}
+
+/// A key whose destructor runs until the last round.
+fn end_key() -> libc::pthread_key_t {
+    static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: the key is valid for the write, the destructor for the process's life.
+        let failed = unsafe { libc::pthread_key_create(&raw mut key, Some(end)) };
+        assert_eq!(
+            failed, 0,
+            "detsim: no key for the ends of threads; the process has used up all"
+        );
+        key
+    })
+}
+
+/// One round of destructors is over for this thread.
+unsafe extern "C" fn end(rounds: *mut c_void) {
+    match rounds.addr() {
+        0 | 1 => threads::leave_thread(),
+        rounds => {
+            // SAFETY: as in `run`.
+            unsafe { libc::pthread_setspecific(end_key(), ptr::without_provenance(rounds - 1)) };
+        }
+    }
+}
+
+/// libc's `pthread_join`.
+///
+/// # Safety
+/// As of libc's.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn pthread_join(
+    thread: libc::pthread_t,
+    value: *mut *mut c_void,
+) -> c_int {
+    if threads::is_programs() {
+        let mut started = started();
+        let at = started.iter().position(|(known, _)| *known == thread);
+        let ticket = at.map(|at| started.swap_remove(at).1);
+        drop(started);
+        ticket.into_iter().for_each(threads::join_thread);
+    }
+    // SAFETY: the arguments are the caller's, for the same call.
+    unsafe { join()(thread, value) }
+}
