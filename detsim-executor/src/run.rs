@@ -35,7 +35,7 @@ use std::time::Duration;
 const OUTSIDE_WAIT: Duration = Duration::from_secs(10);
 
 /// How long it waits where a task waits for a lock of std's kind, which such a thread may have.
-const LOCK_WAIT: Duration = Duration::from_millis(20);
+const LOCK_WAIT: Duration = Duration::from_millis(200);
 
 fn enter() -> Guard {
     kernel::enter().expect("invariant: the run loop is inside its simulation")

@@ -34,6 +34,9 @@ pub(super) unsafe fn call(words: Words) -> isize {
     // SAFETY: the caller vouches for the word, and for the time in a call that takes one.
     unsafe {
         match command {
+            libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if std::thread::panicking() => {
+                wait_in_panic(words)
+            }
             libc::FUTEX_WAIT => wait(address, value as u32, ANY, relative(fourth)),
             libc::FUTEX_WAIT_BITSET => {
                 let realtime = operation as libc::c_int & libc::FUTEX_CLOCK_REALTIME != 0;
@@ -59,6 +62,27 @@ unsafe fn wait(address: usize, value: u32, mask: u32, timeout: Option<Duration>)
         Woken::NotDue => -(libc::EAGAIN as isize),
         Woken::TimedOut => -(libc::ETIMEDOUT as isize),
     }
+}
+
+/// How long a thread that panics waits for a thread outside before the others of its run go on.
+static PANIC_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
+/// The wait of a thread that panics: for std's own locks, those of the message and its backtrace, which a
+/// thread outside may have for long; and it cannot unwind, as a wait in a run does that nobody ends. So
+/// it waits for the system, a moment, lets the others run, and looks again, as after any wake.
+///
+/// # Safety
+/// As of the call, which waits.
+unsafe fn wait_in_panic([address, operation, value, ..]: Words) -> isize {
+    let private = operation & libc::FUTEX_PRIVATE_FLAG as usize;
+    let timeout = (&raw const PANIC_WAIT).expose_provenance();
+    let words = [address, libc::FUTEX_WAIT as usize | private, value, timeout, 0, 0];
+    // SAFETY: the caller vouches for the word, and the time is a constant.
+    let waited = unsafe { raw(libc::SYS_futex, words) };
+    if waited == -(libc::ETIMEDOUT as isize) {
+        threads::yield_thread();
+    }
+    0
 }
 
 /// Threads outside of the simulation may wait there as well.
