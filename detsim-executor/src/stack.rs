@@ -36,11 +36,13 @@ pub(crate) fn take_noted() -> Option<Stack> {
 impl Stack {
     #[cold]
     pub(crate) fn capture() -> Self {
+        let _ours = crate::here::outside();
         Self(Arc::new(Backtrace::force_capture()))
     }
 
     /// The program's own frames, `function at file:line`, innermost first.
     pub(crate) fn frames(&self) -> Vec<String> {
+        let _ours = crate::here::outside();
         frames_of(&self.0.to_string())
     }
 }
