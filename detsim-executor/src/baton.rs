@@ -6,7 +6,7 @@
 //! the poll of a task like any other), the loop (`run.rs`).
 //!
 //! A run begins on the thread that drives it, its *home*. The thread that runs the loop polls tasks on
-//! its own stack. A poll that has to stop in its middle is *put aside* ([`suspend`]): its task's body
+//! its own stack. A poll that has to stop in its middle is *put aside* ([`host::suspend`]): its task's body
 //! gives place to one whose poll *resumes* that thread (`baton/host.rs`), and an idle thread of the
 //! pool goes on with the loop. A thread that was resumed gives the baton back to whoever resumed it.
 //! So a thread is at any time one of: the loop's, resumed by it, put aside in a task's poll, idle.

@@ -64,7 +64,7 @@ impl Kernel {
     #[cold]
     pub(crate) fn release_deferred(&mut self) {
         let waited = self.steps - self.deferred.since;
-        if waited <= TURNS_MAX && self.policy.len() > 0 {
+        if waited <= TURNS_MAX && !self.policy.is_empty() {
             return;
         }
         for slot in std::mem::take(&mut self.deferred.slots) {

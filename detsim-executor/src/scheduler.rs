@@ -197,6 +197,7 @@ impl Policy {
         self.current().is_empty()
     }
 
+    #[cfg(test)]
     pub(crate) fn len(&mut self) -> usize {
         self.current().len()
     }

@@ -65,7 +65,7 @@ impl super::Shared {
         let devices = self.devices.borrow().clone();
         devices.iter().for_each(|device| run::guarded(|| device.on_rest()));
         self.rested.set(true);
-        let ready = context::with(|kernel| kernel.policy.len() > 0 || kernel.failure.is_some());
+        let ready = context::with(|kernel| !kernel.policy.is_empty() || kernel.failure.is_some());
         let ready = ready.unwrap_or(false);
         if ready {
             self.wakes();

@@ -5,7 +5,7 @@
 //!
 //! A primitive asks before it does anything: [`Kernel::has_budget`] in its section, or
 //! [`poll_proceed`] outside of one. Where nothing is left it leaves the section and returns
-//! [`exhausted`]. Where it completes an operation it calls [`Kernel::spend_budget`].
+//! `exhausted`. Where it completes an operation it calls [`Kernel::spend_budget`].
 
 use detsim_executor::{Kernel, context, yield_with};
 use std::cell::Cell;

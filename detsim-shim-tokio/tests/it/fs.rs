@@ -25,7 +25,7 @@ impl Scratch {
         use std::os::unix::fs::PermissionsExt;
         let path = self.0.join("probe");
         std::fs::write(&path, "").unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
         std::fs::read(path).is_ok()
     }
 }

@@ -1,5 +1,6 @@
 //! Threads, and the locks of std, inside of a run: the facade puts them under the baton.
 #![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_types, reason = "std's clock is among what is tested")]
 
 use detsim_executor::{Failure, Sim};
 use detsim_shim_tokio as tokio;

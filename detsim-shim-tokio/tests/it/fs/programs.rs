@@ -1,5 +1,9 @@
 //! Programs over tokio's files, compiled twice: where `tokio` is the simulated one, and where it is the
 //! real one. Each sees a directory of its own and notes what it saw. Owns no expectation.
+#![expect(
+    clippy::incompatible_msrv,
+    reason = "locks of std's files are newer than what we ask for"
+)]
 
 use super::tokio;
 use std::fmt::Debug;
@@ -331,7 +335,7 @@ programs! {
         see(shown(open("f", O_DSYNC).await));
     }
     the_mode_of_a_new_file |dir, see| {
-        drop(OpenOptions::new().write(true).create(true).mode(0o600).open(dir.join("f")).await);
+        drop(OpenOptions::new().write(true).create_new(true).mode(0o600).open(dir.join("f")).await);
         put(dir.join("g"), "").await;
         see(format!("{:o} {:o}", mode(dir.join("f")).await, mode(dir.join("g")).await));
     }

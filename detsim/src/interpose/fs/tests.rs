@@ -44,7 +44,7 @@ fn program(dir: &Path) -> io::Result<Seen> {
         see(shown(known(path)));
     }
     see(shown(fs::exists(at("a/g"))));
-    let mut file = OpenOptions::new().read(true).write(true).create(true).open(at("a/w"))?;
+    let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(at("a/w"))?;
     see(shown(file.write_vectored(&[IoSlice::new(b"abc"), IoSlice::new(b"defg")])));
     see(shown(file.seek(SeekFrom::Start(1))));
     let (mut one, mut two) = ([0; 2], [0; 9]);
