@@ -1,9 +1,6 @@
 //! Programs over tokio's files, compiled twice: where `tokio` is the simulated one, and where it is the
 //! real one. Each sees a directory of its own and notes what it saw. Owns no expectation.
-#![expect(
-    clippy::incompatible_msrv,
-    reason = "locks of std's files are newer than what we ask for"
-)]
+#![expect(clippy::incompatible_msrv, reason = "std's locks of files are newer")]
 
 use super::tokio;
 use std::fmt::Debug;
@@ -48,12 +45,9 @@ async fn names(dir: impl AsRef<Path>) -> Vec<String> {
     let mut names = Vec::new();
     while let Some(entry) = entries.next_entry().await.unwrap() {
         let kind = entry.file_type().await.unwrap();
-        let what = if kind.is_dir() {
-            "/"
-        } else if kind.is_symlink() {
-            "@"
-        } else {
-            ""
+        let what = match (kind.is_dir(), kind.is_symlink()) {
+            (true, _) => "/",
+            (_, link) => ["", "@"][usize::from(link)],
         };
         names.push(format!("{}{what}", entry.file_name().into_string().unwrap()));
     }
