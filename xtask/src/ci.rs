@@ -12,7 +12,7 @@ use clap::Args;
 use crate::failure::{Failure, Result};
 use crate::process::{self, Config};
 use crate::steps::Steps;
-use crate::{bench, conformance, readme, test, tidy};
+use crate::{bench, readme, test, tidy};
 
 /// Run everything that a change has to pass.
 #[derive(Args, Debug)]
@@ -32,7 +32,6 @@ impl Ci {
         steps.run_plain("determinism", determinism);
         steps.run_plain("README commands", readme::run_commands);
         steps.run("benches", bench::check);
-        steps.run("conformance", conformance::check);
         if self.full {
             full::run(&mut steps);
         }

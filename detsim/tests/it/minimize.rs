@@ -129,10 +129,10 @@ fn two_locks_are_told_in_one_sentence() {
     let story = said.failed().between("detsim: deadlock in races::two_locks", "reproduce with: ");
     assert!(story.lines().all(|line| line.chars().count() <= 100), "{story}");
     expect![[r#"
-        , seed 16: of 2 decisions that are not the default, 2 are needed
-                (4 runs; 100 of 100 repeats fail the same way)
+        , seed 170: of 2 decisions that are not the default, 2 are
+                needed (4 runs; 100 of 100 repeats fail the same way)
 
-        DEADLOCK at 0.000000s, step 5, seed 16: 2 tasks blocked, no timer or packet pending
+        DEADLOCK at 0.000000s, step 5, seed 170: 2 tasks blocked, no timer or packet pending
           task 0 "ab", spawned at detsim/tests/it/races.rs:17
             waits: lock at detsim/tests/it/races.rs:20
               for the Mutex of detsim/tests/it/races.rs:14, since step 4
@@ -150,13 +150,13 @@ fn two_locks_are_told_in_one_sentence() {
           cycle: task 0 "ab" -> task 1 "ba" -> task 0 "ab"
 
         it takes:
-          1. task 1 "ba" ran next instead of task 0 "ab" (0.000000s, step 2)
+          1. task 1 "ba" ran next instead of task 0 "ab" (0.000000s, step 0)
           2. at tests/it/lock.rs:53 task 1 "ba", before lock of Mutex of detsim/tests/it/races.rs:14, was
              stopped and task 0 "ab" ran instead (0.000000s, step 3)
 
         what led to it:
             step  task 0 "ab"                                   task 1 "ba"
-               3                                                * is picked
+               1                                                * is picked
                3                                                lock Mutex races.rs:14
                3                                                * stopped before lock Mutex 2 races.rs:14
                4  lock Mutex 2 races.rs:14
@@ -220,7 +220,7 @@ fn thousands_of_decisions_come_down_to_a_few() {
         let vars = [("DETSIM_REPLAY", record.as_str()), ("DETSIM_MINIMIZE", "1")];
         let said = race("two_locks_among_noise", &out, &vars);
         let [from, left, runs] = numbers(&said);
-        assert!(from > 3_000 && left <= 4 && runs < 200, "{}", said.text);
+        assert!(from > 2_000 && left <= 4 && runs < 200, "{}", said.text);
         let minimized = format!("{record}/minimized.bin");
         let said = race("two_locks_among_noise", &out, &[("DETSIM_REPLAY", &minimized)]);
         said.failed().has("failed: deadlock").has("the recorded run, to its hash");

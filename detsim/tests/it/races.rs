@@ -67,18 +67,18 @@ fn a_race_over_time(sim: &mut Sim) -> Result<(), Failure> {
     match program.as_deref().map(str::trim) {
         Ok("edited") => {
             drop(sim.spawn("edit", async { yield_now().await }));
-            two_takers(sim, true, true)
+            takers(sim, true, 2)
         }
-        Ok("mended") => two_takers(sim, false, true),
-        Ok("rewritten") => two_takers(sim, true, false),
-        _ => two_takers(sim, true, true),
+        Ok("mended") => takers(sim, false, 2),
+        Ok("rewritten") => takers(sim, true, 0),
+        _ => takers(sim, true, 2),
     }
 }
 
-fn two_takers(sim: &Sim, crosses: bool, has_second: bool) -> Result<(), Failure> {
+fn takers(sim: &Sim, crosses: bool, count: usize) -> Result<(), Failure> {
     let (a, b) = (Lock::new(), Lock::new());
     let takers = [("ab", &a, &b), if crosses { ("ba", &b, &a) } else { ("ba", &a, &b) }];
-    for (name, first, second) in takers.into_iter().take(if has_second { 2 } else { 1 }) {
+    for (name, first, second) in takers.into_iter().take(count) {
         let (first, second) = (Rc::clone(first), Rc::clone(second));
         drop(sim.spawn(name, async move {
             first.take().await;

@@ -4,6 +4,7 @@
 //! Each step first asks whether its tool is here, and is skipped with the name of the tool if it
 //! is not; the browser has to be there. None of them is installed or fetched from here.
 
+use crate::conformance;
 use crate::failure::Result;
 use crate::process;
 use crate::steps::{Outcome, Steps};
@@ -14,6 +15,7 @@ use crate::test::count_tests;
 const KERNEL: &str = "--package=detsim-executor";
 
 pub(super) fn run(steps: &mut Steps) {
+    steps.run("conformance", conformance::check);
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
     steps.run("fuzz kv recovery", |_| fuzz_recovery());

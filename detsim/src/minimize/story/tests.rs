@@ -69,7 +69,7 @@ fn every_decision_has_its_words() {
             a message from n1 to n2 was lost when it was sent (0.012000s, step 17)
             a message from n1 to n2 was lost on arrival (0.012000s, step 17)
             a message from n1 to n2 was delivered twice (0.012000s, step 17)
-            disk/n1/torn happened (0.012000s, step 17)"#]],
+            disk n1 failed: torn (0.012000s, step 17)"#]],
     );
 }
 
