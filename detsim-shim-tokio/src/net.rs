@@ -12,6 +12,7 @@ mod addr;
 mod descriptor;
 mod halves;
 mod lookup_host;
+mod methods;
 mod ready;
 pub mod tcp;
 mod udp;

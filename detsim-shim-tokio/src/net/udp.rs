@@ -6,16 +6,14 @@
 mod options;
 mod peek;
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
 use detsim_executor::OpKind;
 use detsim_net::{How, Socket};
-use tokio::io::{Interest, ReadBuf, Ready};
+use tokio::io::ReadBuf;
 
 use crate::net::addr::{ToSocketAddrs, each, resolve};
 use crate::net::descriptor::{Descriptor, no_std};
@@ -112,75 +110,10 @@ impl UdpSocket {
 
     // ------------------------------------------------------------ readiness
 
-    /// Waits until it is ready for something of interest.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    #[track_caller]
-    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
-        ready::ready(&self.socket, interest, Location::caller())
-    }
-
-    /// Waits until there is a datagram.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::READABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Waits until it may send.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::WRITABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Polls for being allowed to send.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [false, true])
-    }
-
-    /// Polls for a datagram.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [true, false])
-    }
-
-    /// An operation of the program's own on the descriptor, where the socket is ready for it.
-    ///
-    /// # Errors
-    /// Those of `f`; `WouldBlock` where the socket is not ready.
-    pub fn try_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R> {
-        ready::try_io(&self.socket, interest, f)
-    }
-
-    /// As [`Self::try_io`], again and again until it does not have to wait.
-    ///
-    /// # Errors
-    /// Those of `f`.
-    #[track_caller]
-    pub fn async_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnMut() -> io::Result<R>,
-    ) -> impl Future<Output = io::Result<R>> {
-        ready::async_io(&self.socket, interest, Location::caller(), f)
-    }
+    crate::net::methods::ready!();
+    crate::net::methods::readable!(poll_recv_ready);
+    crate::net::methods::writable!(poll_send_ready);
+    crate::net::methods::operations!();
 
     // ------------------------------------------------------------ sending
 
@@ -398,29 +331,6 @@ impl UdpSocket {
     }
 }
 
-impl TryFrom<std::net::UdpSocket> for UdpSocket {
-    type Error = io::Error;
-
-    #[track_caller]
-    fn try_from(socket: std::net::UdpSocket) -> io::Result<Self> {
-        Self::from_std(socket)
-    }
-}
-
-impl fmt::Debug for UdpSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSocket").field("addr", &self.local_addr().ok()).finish()
-    }
-}
-
-impl AsFd for UdpSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for UdpSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::try_from_std!(std::net::UdpSocket, UdpSocket);
+crate::net::methods::addressed!(UdpSocket);
+crate::net::methods::descriptor!(UdpSocket);

@@ -2,10 +2,8 @@
 //!
 //! Mirrors tokio's. Owns: [`TcpListener`].
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 use std::task::{Context, Poll};
 
@@ -128,29 +126,6 @@ impl TcpListener {
     }
 }
 
-impl TryFrom<std::net::TcpListener> for TcpListener {
-    type Error = io::Error;
-
-    #[track_caller]
-    fn try_from(listener: std::net::TcpListener) -> io::Result<Self> {
-        Self::from_std(listener)
-    }
-}
-
-impl fmt::Debug for TcpListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TcpListener").field("addr", &self.local_addr().ok()).finish()
-    }
-}
-
-impl AsFd for TcpListener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for TcpListener {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::try_from_std!(std::net::TcpListener, TcpListener);
+crate::net::methods::addressed!(TcpListener);
+crate::net::methods::descriptor!(TcpListener);

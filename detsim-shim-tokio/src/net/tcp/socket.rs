@@ -2,10 +2,8 @@
 //!
 //! Mirrors tokio's. Owns: [`TcpSocket`], whose options go over to what it becomes.
 
-use std::fmt;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -37,27 +35,6 @@ enum Kind {
     Refused,
 }
 
-/// A getter and a setter of an option.
-macro_rules! option {
-    ($($(#[$doc:meta])* $get:ident, $set:ident: $type:ty = $field:ident;)+) => { $(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        /// EBADF where its node has stopped.
-        pub fn $get(&self) -> io::Result<$type> {
-            self.options(|options| options.$field)
-        }
-
-        /// Sets what the getter of the same name gives.
-        ///
-        /// # Errors
-        /// EBADF where its node has stopped.
-        pub fn $set(&self, value: $type) -> io::Result<()> {
-            self.set_options(|options| options.$field = value)
-        }
-    )+ };
-}
-
 impl TcpSocket {
     /// For IPv4.
     ///
@@ -86,7 +63,7 @@ impl TcpSocket {
         Self { kind, descriptor }
     }
 
-    option! {
+    crate::net::methods::options! {
         /// `SO_KEEPALIVE`.
         keepalive, set_keepalive: bool = keepalive;
         /// `SO_REUSEADDR`.
@@ -280,20 +257,5 @@ impl TcpSocket {
     }
 }
 
-impl fmt::Debug for TcpSocket {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TcpSocket").field("addr", &self.local_addr().ok()).finish()
-    }
-}
-
-impl AsFd for TcpSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for TcpSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::addressed!(TcpSocket);
+crate::net::methods::descriptor!(TcpSocket);

@@ -3,31 +3,20 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+use detsim_net::Options;
+
 use super::UdpSocket;
 
-/// A getter and a setter of an option.
-macro_rules! option {
-    ($($(#[$doc:meta])* $get:ident, $set:ident: $type:ty = $field:ident;)+) => { $(
-        $(#[$doc])*
-        ///
-        /// # Errors
-        /// EBADF where its node has stopped.
-        pub fn $get(&self) -> io::Result<$type> {
-            self.socket.options(|options| options.$field)
-        }
-
-        /// Sets what the getter of the same name gives.
-        ///
-        /// # Errors
-        /// EBADF where its node has stopped.
-        pub fn $set(&self, value: $type) -> io::Result<()> {
-            self.socket.set_options(|options| options.$field = value)
-        }
-    )+ };
-}
-
 impl UdpSocket {
-    option! {
+    fn options<R>(&self, look: impl FnOnce(&Options) -> R) -> io::Result<R> {
+        self.socket.options(look)
+    }
+
+    fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
+        self.socket.set_options(change)
+    }
+
+    crate::net::methods::options! {
         /// `SO_BROADCAST`.
         broadcast, set_broadcast: bool = broadcast;
         /// `IP_MULTICAST_LOOP`.
@@ -51,7 +40,7 @@ impl UdpSocket {
     /// # Errors
     /// EBADF where its node has stopped.
     pub fn device(&self) -> io::Result<Option<Vec<u8>>> {
-        self.socket.options(|options| options.device.clone())
+        self.options(|options| options.device.clone())
     }
 
     /// Sets `SO_BINDTODEVICE`: a node has the interfaces `lo` and `eth0`.
@@ -61,7 +50,7 @@ impl UdpSocket {
     pub fn bind_device(&self, interface: Option<&[u8]>) -> io::Result<()> {
         crate::net::descriptor::check_device(interface)?;
         let device = interface.map(<[u8]>::to_vec);
-        self.socket.set_options(|options| options.device = device)
+        self.set_options(|options| options.device = device)
     }
 
     /// Joins a group. A node has one interface to the others, whichever is named.

@@ -2,10 +2,8 @@
 //!
 //! Mirrors tokio's. Owns: [`UnixDatagram`].
 
-use std::fmt;
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net;
 use std::panic::Location;
 use std::path::Path;
@@ -13,7 +11,7 @@ use std::task::{Context, Poll, ready};
 
 use detsim_executor::OpKind;
 use detsim_net::{How, Socket, Sockets};
-use tokio::io::{Interest, ReadBuf, Ready};
+use tokio::io::ReadBuf;
 use tokio::net::unix::SocketAddr;
 
 use crate::net::descriptor::{Descriptor, no_std};
@@ -146,75 +144,10 @@ impl UnixDatagram {
 
     // ------------------------------------------------------------ readiness
 
-    /// Waits until it is ready for something of interest.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    #[track_caller]
-    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
-        ready::ready(&self.socket, interest, Location::caller())
-    }
-
-    /// Waits until there is a datagram.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::READABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Waits until it may send.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::WRITABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Polls for being allowed to send.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_send_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [false, true])
-    }
-
-    /// Polls for a datagram.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_recv_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [true, false])
-    }
-
-    /// An operation of the program's own on the descriptor, where the socket is ready for it.
-    ///
-    /// # Errors
-    /// Those of `f`; `WouldBlock` where the socket is not ready.
-    pub fn try_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R> {
-        ready::try_io(&self.socket, interest, f)
-    }
-
-    /// As [`Self::try_io`], again and again until it does not have to wait.
-    ///
-    /// # Errors
-    /// Those of `f`.
-    #[track_caller]
-    pub fn async_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnMut() -> io::Result<R>,
-    ) -> impl Future<Output = io::Result<R>> {
-        ready::async_io(&self.socket, interest, Location::caller(), f)
-    }
+    crate::net::methods::ready!();
+    crate::net::methods::readable!(poll_recv_ready);
+    crate::net::methods::writable!(poll_send_ready);
+    crate::net::methods::operations!();
 
     // ------------------------------------------------------------ sending
 
@@ -424,29 +357,6 @@ impl UnixDatagram {
     }
 }
 
-impl TryFrom<net::UnixDatagram> for UnixDatagram {
-    type Error = io::Error;
-
-    #[track_caller]
-    fn try_from(datagram: net::UnixDatagram) -> io::Result<Self> {
-        Self::from_std(datagram)
-    }
-}
-
-impl fmt::Debug for UnixDatagram {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UnixDatagram").field("addr", &self.local_addr().ok()).finish()
-    }
-}
-
-impl AsFd for UnixDatagram {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for UnixDatagram {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::try_from_std!(net::UnixDatagram, UnixDatagram);
+crate::net::methods::addressed!(UnixDatagram);
+crate::net::methods::descriptor!(UnixDatagram);

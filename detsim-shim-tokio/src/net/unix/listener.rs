@@ -2,9 +2,7 @@
 //!
 //! Mirrors tokio's. Owns: [`UnixListener`].
 
-use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net;
 use std::panic::Location;
 use std::path::Path;
@@ -131,29 +129,6 @@ impl UnixListener {
     }
 }
 
-impl TryFrom<net::UnixListener> for UnixListener {
-    type Error = io::Error;
-
-    #[track_caller]
-    fn try_from(listener: net::UnixListener) -> io::Result<Self> {
-        Self::from_std(listener)
-    }
-}
-
-impl fmt::Debug for UnixListener {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UnixListener").field("addr", &self.local_addr().ok()).finish()
-    }
-}
-
-impl AsFd for UnixListener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for UnixListener {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::try_from_std!(net::UnixListener, UnixListener);
+crate::net::methods::addressed!(UnixListener);
+crate::net::methods::descriptor!(UnixListener);

@@ -4,14 +4,14 @@
 //! operating system (`fifo.rs`).
 
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use detsim_executor::OpKind;
 use detsim_net::{How, Socket, Sockets};
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 
 pub use super::fifo::OpenOptions;
 
@@ -53,50 +53,9 @@ pub fn pipe() -> io::Result<(Sender, Receiver)> {
 }
 
 impl Sender {
-    /// Waits until it is ready for something of interest.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    #[track_caller]
-    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
-        ready::ready(&self.socket, interest, Location::caller())
-    }
-
-    /// Waits until it may be written.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::WRITABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Polls for being writable.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [false, true])
-    }
-
-    /// Writes without waiting.
-    ///
-    /// # Errors
-    /// `WouldBlock` where there is no room; EPIPE.
-    #[track_caller]
-    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-        self.socket.try_write(&[IoSlice::new(buf)])
-    }
-
-    /// Writes from several buffers without waiting.
-    ///
-    /// # Errors
-    /// As [`Self::try_write`].
-    #[track_caller]
-    pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.socket.try_write(bufs)
-    }
+    crate::net::methods::ready!();
+    crate::net::methods::writable!(poll_write_ready);
+    crate::net::methods::writes!();
 
     /// An operation of the program's own on the descriptor, where the pipe is ready for it.
     ///
@@ -120,60 +79,9 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Waits until it is ready for something of interest.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    #[track_caller]
-    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
-        ready::ready(&self.socket, interest, Location::caller())
-    }
-
-    /// Waits until it may be read.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::READABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Polls for being readable.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [true, false])
-    }
-
-    /// Reads without waiting.
-    ///
-    /// # Errors
-    /// `WouldBlock` where there is nothing to read.
-    #[track_caller]
-    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.socket.try_read(&mut [IoSliceMut::new(buf)])
-    }
-
-    /// Reads into several buffers without waiting.
-    ///
-    /// # Errors
-    /// As [`Self::try_read`].
-    #[track_caller]
-    pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.socket.try_read(bufs)
-    }
-
-    /// Reads behind what the buffer holds, without waiting.
-    ///
-    /// # Errors
-    /// As [`Self::try_read`].
-    #[cfg(feature = "io-util")]
-    #[track_caller]
-    pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        ready::read_buf(buf, |room| self.try_read(room))
-    }
+    crate::net::methods::ready!();
+    crate::net::methods::readable!(poll_read_ready);
+    crate::net::methods::reads!();
 
     /// An operation of the program's own on the descriptor, where the pipe is ready for it.
     ///
@@ -241,26 +149,5 @@ impl AsyncRead for Receiver {
     }
 }
 
-impl AsFd for Sender {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for Sender {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
-
-impl AsFd for Receiver {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for Receiver {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::descriptor!(Sender);
+crate::net::methods::descriptor!(Receiver);

@@ -3,7 +3,6 @@
 //! Mirrors tokio's. Owns: [`UnixSocket`].
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 use std::path::Path;
 
@@ -99,14 +98,4 @@ impl UnixSocket {
     }
 }
 
-impl AsFd for UnixSocket {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for UnixSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::descriptor!(UnixSocket);

@@ -2,22 +2,20 @@
 //!
 //! Mirrors tokio's. Owns: [`UnixStream`]. Does not own: its halves (`split.rs`, `split_owned.rs`).
 
-use std::fmt;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::io::{self};
 use std::os::unix::net;
 use std::panic::Location;
 use std::path::Path;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use detsim_executor::OpKind;
-use detsim_net::{How, Socket, Sockets};
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use detsim_net::{Socket, Sockets};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::SocketAddr;
 
 use crate::net::descriptor::{Descriptor, no_peer, no_std};
-use crate::net::ready::{self, Site, wait};
+use crate::net::ready::{Site, wait};
 use crate::net::unix::split::{self, ReadHalf, WriteHalf};
 use crate::net::unix::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
 use crate::net::unix::ucred::UCred;
@@ -140,147 +138,16 @@ impl UnixStream {
 
     // ------------------------------------------------------------ readiness
 
-    /// Waits until it is ready for something of interest.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    #[track_caller]
-    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
-        ready::ready(&self.socket, interest, Location::caller())
-    }
-
-    /// Waits until it may be read.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::READABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Waits until it may be written.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    #[track_caller]
-    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
-        let ready = self.ready(Interest::WRITABLE);
-        async move { ready.await.map(drop) }
-    }
-
-    /// Polls for being readable.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [true, false])
-    }
-
-    /// Polls for being writable.
-    ///
-    /// # Errors
-    /// As [`Self::ready`].
-    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready::poll_ready(&self.socket, cx, self.site, [false, true])
-    }
-
-    /// An operation of the program's own on the descriptor, where the socket is ready for it.
-    ///
-    /// # Errors
-    /// Those of `f`; `WouldBlock` where the socket is not ready.
-    pub fn try_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R> {
-        ready::try_io(&self.socket, interest, f)
-    }
-
-    /// As [`Self::try_io`], again and again until it does not have to wait.
-    ///
-    /// # Errors
-    /// Those of `f`.
-    #[track_caller]
-    pub fn async_io<R>(
-        &self,
-        interest: Interest,
-        f: impl FnMut() -> io::Result<R>,
-    ) -> impl Future<Output = io::Result<R>> {
-        ready::async_io(&self.socket, interest, Location::caller(), f)
-    }
+    crate::net::methods::ready!();
+    crate::net::methods::readable!(poll_read_ready);
+    crate::net::methods::writable!(poll_write_ready);
+    crate::net::methods::operations!();
 
     // ------------------------------------------------------------ bytes
 
-    /// Reads without waiting.
-    ///
-    /// # Errors
-    /// `WouldBlock` where there is nothing to read; ECONNRESET.
-    #[track_caller]
-    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.socket.try_read(&mut [IoSliceMut::new(buf)])
-    }
-
-    /// Reads into several buffers without waiting.
-    ///
-    /// # Errors
-    /// As [`Self::try_read`].
-    #[track_caller]
-    pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
-        self.socket.try_read(bufs)
-    }
-
-    /// Reads behind what the buffer holds, without waiting.
-    ///
-    /// # Errors
-    /// As [`Self::try_read`].
-    #[cfg(feature = "io-util")]
-    #[track_caller]
-    pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
-        ready::read_buf(buf, |room| self.try_read(room))
-    }
-
-    /// Writes without waiting.
-    ///
-    /// # Errors
-    /// `WouldBlock` where there is no room; EPIPE, ECONNRESET.
-    #[track_caller]
-    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
-        self.socket.try_write(&[IoSlice::new(buf)])
-    }
-
-    /// Writes from several buffers without waiting.
-    ///
-    /// # Errors
-    /// As [`Self::try_write`].
-    #[track_caller]
-    pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.socket.try_write(bufs)
-    }
-
-    pub(super) fn poll_read_shared(
-        &self,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let how = How::poller_at(OpKind::Recv, self.site);
-        let mut bufs = [IoSliceMut::new(buf.initialize_unfilled())];
-        let read = ready!(self.socket.poll_read(cx, how, &mut bufs))?;
-        buf.advance(read);
-        Poll::Ready(Ok(()))
-    }
-
-    pub(super) fn poll_write_shared(
-        &self,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.socket.poll_write(cx, How::poller_at(OpKind::Send, self.site), bufs)
-    }
-
-    pub(super) fn shutdown_write(&self) -> io::Result<()> {
-        self.socket.shutdown()
-    }
+    crate::net::methods::reads!();
+    crate::net::methods::writes!();
+    crate::net::methods::shared!();
 
     // ------------------------------------------------------------ halves
 
@@ -296,76 +163,6 @@ impl UnixStream {
     }
 }
 
-impl TryFrom<net::UnixStream> for UnixStream {
-    type Error = io::Error;
-
-    #[track_caller]
-    fn try_from(stream: net::UnixStream) -> io::Result<Self> {
-        Self::from_std(stream)
-    }
-}
-
-impl AsyncRead for UnixStream {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        self.poll_read_shared(cx, buf)
-    }
-}
-
-impl AsyncWrite for UnixStream {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_shared(cx, &[IoSlice::new(buf)])
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.poll_write_shared(cx, bufs)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(self.shutdown_write())
-    }
-}
-
-impl AsRef<Self> for UnixStream {
-    fn as_ref(&self) -> &Self {
-        self
-    }
-}
-
-impl fmt::Debug for UnixStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (addr, peer) = (self.local_addr().ok(), self.peer_addr().ok());
-        f.debug_struct("UnixStream").field("addr", &addr).field("peer", &peer).finish()
-    }
-}
-
-impl AsFd for UnixStream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.descriptor.fd()
-    }
-}
-
-impl AsRawFd for UnixStream {
-    fn as_raw_fd(&self) -> RawFd {
-        self.descriptor.raw_fd()
-    }
-}
+crate::net::methods::try_from_std!(net::UnixStream, UnixStream);
+crate::net::methods::stream!(UnixStream);
+crate::net::methods::descriptor!(UnixStream);

@@ -1,0 +1,292 @@
+//! What sockets of several kinds can do.
+//!
+//! Owns: the methods and traits that tokio gives to more than one kind of socket, as macros over the
+//! fields `socket`, `site` and `descriptor`. Does not own: what halves of streams pass on to their
+//! stream (`halves.rs`), or what a call does (`ready.rs`).
+
+/// `ready`.
+macro_rules! ready {
+    () => {
+        /// Waits until it is ready for something of interest.
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        #[track_caller]
+        pub fn ready(
+            &self,
+            interest: ::tokio::io::Interest,
+        ) -> impl Future<Output = std::io::Result<::tokio::io::Ready>> + '_ {
+            crate::net::ready::ready(&self.socket, interest, std::panic::Location::caller())
+        }
+    };
+}
+
+/// `readable`, and the poll for it, which is called `$name`.
+macro_rules! readable {
+    ($name:ident) => {
+        /// Waits until it may be read.
+        ///
+        /// # Errors
+        /// As [`Self::ready`].
+        #[track_caller]
+        pub fn readable(&self) -> impl Future<Output = std::io::Result<()>> + '_ {
+            let ready = self.ready(::tokio::io::Interest::READABLE);
+            async move { ready.await.map(drop) }
+        }
+
+        /// Polls for being readable.
+        ///
+        /// # Errors
+        /// As [`Self::ready`].
+        pub fn $name(
+            &self,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            crate::net::ready::poll_ready(&self.socket, cx, self.site, [true, false])
+        }
+    };
+}
+
+/// `writable`, and the poll for it, which is called `$name`.
+macro_rules! writable {
+    ($name:ident) => {
+        /// Waits until it may be written.
+        ///
+        /// # Errors
+        /// As [`Self::ready`].
+        #[track_caller]
+        pub fn writable(&self) -> impl Future<Output = std::io::Result<()>> + '_ {
+            let ready = self.ready(::tokio::io::Interest::WRITABLE);
+            async move { ready.await.map(drop) }
+        }
+
+        /// Polls for being writable.
+        ///
+        /// # Errors
+        /// As [`Self::ready`].
+        pub fn $name(
+            &self,
+            cx: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            crate::net::ready::poll_ready(&self.socket, cx, self.site, [false, true])
+        }
+    };
+}
+
+/// `try_io` and `async_io`.
+macro_rules! operations {
+    () => {
+        /// An operation of the program's own on the descriptor, where the socket is ready for it.
+        ///
+        /// # Errors
+        /// Those of `f`; `WouldBlock` where the socket is not ready.
+        pub fn try_io<R>(
+            &self,
+            interest: ::tokio::io::Interest,
+            f: impl FnOnce() -> std::io::Result<R>,
+        ) -> std::io::Result<R> {
+            crate::net::ready::try_io(&self.socket, interest, f)
+        }
+
+        /// As [`Self::try_io`], again and again until it does not have to wait.
+        ///
+        /// # Errors
+        /// Those of `f`.
+        #[track_caller]
+        pub fn async_io<R>(
+            &self,
+            interest: ::tokio::io::Interest,
+            f: impl FnMut() -> std::io::Result<R>,
+        ) -> impl Future<Output = std::io::Result<R>> {
+            crate::net::ready::async_io(&self.socket, interest, std::panic::Location::caller(), f)
+        }
+    };
+}
+
+/// Reading bytes without waiting.
+macro_rules! reads {
+    () => {
+        /// Reads without waiting.
+        ///
+        /// # Errors
+        /// `WouldBlock` where there is nothing to read; ECONNRESET.
+        #[track_caller]
+        pub fn try_read(&self, buf: &mut [u8]) -> std::io::Result<usize> {
+            self.socket.try_read(&mut [std::io::IoSliceMut::new(buf)])
+        }
+
+        /// Reads into several buffers without waiting.
+        ///
+        /// # Errors
+        /// As [`Self::try_read`].
+        #[track_caller]
+        pub fn try_read_vectored(
+            &self,
+            bufs: &mut [std::io::IoSliceMut<'_>],
+        ) -> std::io::Result<usize> {
+            self.socket.try_read(bufs)
+        }
+
+        /// Reads behind what the buffer holds, without waiting.
+        ///
+        /// # Errors
+        /// As [`Self::try_read`].
+        #[cfg(feature = "io-util")]
+        #[track_caller]
+        pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> std::io::Result<usize> {
+            crate::net::ready::read_buf(buf, |room| self.try_read(room))
+        }
+    };
+}
+
+/// Writing bytes without waiting.
+macro_rules! writes {
+    () => {
+        /// Writes without waiting.
+        ///
+        /// # Errors
+        /// `WouldBlock` where there is no room; EPIPE, ECONNRESET.
+        #[track_caller]
+        pub fn try_write(&self, buf: &[u8]) -> std::io::Result<usize> {
+            self.socket.try_write(&[std::io::IoSlice::new(buf)])
+        }
+
+        /// Writes from several buffers without waiting.
+        ///
+        /// # Errors
+        /// As [`Self::try_write`].
+        #[track_caller]
+        pub fn try_write_vectored(&self, bufs: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+            self.socket.try_write(bufs)
+        }
+    };
+}
+
+/// What the two directions of a stream, and the stream itself, are polled through.
+macro_rules! shared {
+    () => {
+        pub(super) fn poll_read_shared(
+            &self,
+            cx: &mut std::task::Context<'_>,
+            buf: &mut ::tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            let how = detsim_net::How::poller_at(detsim_executor::OpKind::Recv, self.site);
+            let mut bufs = [std::io::IoSliceMut::new(buf.initialize_unfilled())];
+            let read = std::task::ready!(self.socket.poll_read(cx, how, &mut bufs))?;
+            buf.advance(read);
+            std::task::Poll::Ready(Ok(()))
+        }
+
+        pub(super) fn poll_write_shared(
+            &self,
+            cx: &mut std::task::Context<'_>,
+            bufs: &[std::io::IoSlice<'_>],
+        ) -> std::task::Poll<std::io::Result<usize>> {
+            self.socket.poll_write(
+                cx,
+                detsim_net::How::poller_at(detsim_executor::OpKind::Send, self.site),
+                bufs,
+            )
+        }
+
+        pub(super) fn shutdown_write(&self) -> std::io::Result<()> {
+            self.socket.shutdown()
+        }
+
+        fn stream(&self) -> &Self {
+            self
+        }
+    };
+}
+
+/// What every stream is, with [`shared!`] among its methods.
+macro_rules! stream {
+    ($Stream:ident) => {
+        crate::net::halves::async_read!($Stream);
+        crate::net::halves::async_write!($Stream, |_: &mut $Stream| ());
+
+        impl AsRef<Self> for $Stream {
+            fn as_ref(&self) -> &Self {
+                self
+            }
+        }
+
+        impl std::fmt::Debug for $Stream {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let (addr, peer) = (self.local_addr().ok(), self.peer_addr().ok());
+                f.debug_struct(stringify!($Stream))
+                    .field("addr", &addr)
+                    .field("peer", &peer)
+                    .finish()
+            }
+        }
+    };
+}
+
+/// `Debug` of a socket that is no stream.
+macro_rules! addressed {
+    ($Socket:ident) => {
+        impl std::fmt::Debug for $Socket {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($Socket)).field("addr", &self.local_addr().ok()).finish()
+            }
+        }
+    };
+}
+
+/// The descriptor of a socket.
+macro_rules! descriptor {
+    ($Socket:ident) => {
+        impl std::os::fd::AsFd for $Socket {
+            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                self.descriptor.fd()
+            }
+        }
+
+        impl std::os::fd::AsRawFd for $Socket {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                self.descriptor.raw_fd()
+            }
+        }
+    };
+}
+
+/// As `from_std`.
+macro_rules! try_from_std {
+    ($Std:ty, $Socket:ident) => {
+        impl TryFrom<$Std> for $Socket {
+            type Error = std::io::Error;
+
+            #[track_caller]
+            fn try_from(socket: $Std) -> std::io::Result<Self> {
+                Self::from_std(socket)
+            }
+        }
+    };
+}
+
+/// Getters and setters of options, over the methods `options` and `set_options`.
+macro_rules! options {
+    ($($(#[$doc:meta])* $get:ident, $set:ident: $type:ty = $field:ident;)+) => { $(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        pub fn $get(&self) -> std::io::Result<$type> {
+            self.options(|options| options.$field)
+        }
+
+        /// Sets what the getter of the same name gives.
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped.
+        pub fn $set(&self, value: $type) -> std::io::Result<()> {
+            self.set_options(|options| options.$field = value)
+        }
+    )+ };
+}
+
+pub(super) use {
+    addressed, descriptor, operations, options, readable, reads, ready, shared, stream,
+    try_from_std, writable, writes,
+};
