@@ -5,7 +5,8 @@
 //! is the simulation itself and never stops; a task of a node that does not run is parked here and
 //! in no ready set.
 
-use crate::event::NodeId;
+use crate::event::{Event, NodeChange, NodeId};
+use crate::kernel::Kernel;
 use std::fmt;
 use std::rc::Rc;
 
@@ -108,5 +109,42 @@ impl Nodes {
 
     pub(crate) fn take_inits(&mut self) -> Vec<Option<Init>> {
         self.entries.iter_mut().map(|entry| entry.init.take()).collect()
+    }
+}
+
+impl Kernel {
+    pub(crate) fn node_changed(&mut self, node: NodeId, change: NodeChange) {
+        let entry = crate::rng::fold(u64::from(node.0), change as u64);
+        self.hash.step(entry);
+        self.record_with(|_| Event::Node { node, change });
+    }
+
+    /// Moves the ready tasks of a node out of the ready set.
+    pub(crate) fn pause_node(&mut self, node: NodeId) {
+        self.nodes.entry_mut(node).state = NodeState::Paused;
+        let of_node = self.tasks.living().filter(|(_, s)| s.node == node && s.queued);
+        let ready: Vec<u32> =
+            of_node.filter(|(_, s)| self.groups.runs(s.group)).map(|e| e.0).collect();
+        for slot in ready {
+            self.unready(slot);
+            self.nodes.park(node, slot);
+        }
+    }
+
+    /// Puts them back.
+    pub(crate) fn resume_node(&mut self, node: NodeId) {
+        let entry = self.nodes.entry_mut(node);
+        entry.state = NodeState::Up;
+        for slot in std::mem::take(&mut entry.parked) {
+            self.unparked(slot);
+        }
+    }
+
+    /// A task that was ready, and parked, goes where it belongs now.
+    pub(crate) fn unparked(&mut self, slot: u32) {
+        if let Some(task) = self.tasks.get_mut(slot) {
+            task.queued = false;
+            self.wake_slot(slot);
+        }
     }
 }

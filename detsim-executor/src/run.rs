@@ -11,13 +11,12 @@ use crate::baton::{self, Drive, Order, Unwound};
 use crate::bound::kernel::{self, Guard};
 use crate::context;
 use crate::deadlock::{Deadlock, Held};
-use crate::event::{Event, NodeChange, NodeId, TaskNumber};
+use crate::event::{Event, TaskNumber};
 use crate::failure::Failure;
 use crate::here;
 use crate::join::message_of;
 use crate::kernel::{Kernel, NO_TASK};
 use crate::lane::Lane;
-use crate::node::NodeState;
 use crate::queue::Due;
 use crate::sim::{Report, Shared, Sim};
 use crate::slot::{BodyPtr, Lost};
@@ -130,10 +129,7 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             return Some(kernel);
         };
         drop(kernel);
-        let ended = match aborted {
-            false => poll(&mut body, word),
-            true => cancel(&mut body, word, Lost::Aborted),
-        };
+        let ended = poll_or_cancel(&mut body, word, aborted);
         kernel = kernel::enter_lane(lane);
         if kernel.threads.is_unusual() {
             (kernel, body) = after_unusual_poll(kernel, slot, body, ended)?;
@@ -143,10 +139,7 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             continue;
         }
         let number = kernel.current_number();
-        let ended = kernel.finish_turn(slot);
-        drop(kernel);
-        drop(body);
-        settle(ended);
+        finish(kernel, slot, body);
         kernel = enter();
         if main == Some(number) {
             return Some(kernel);
@@ -215,6 +208,24 @@ fn wait_outside(lane: &'static Lane) -> bool {
     lane.wait(limit) || baton::address::wake_late(lane.index())
 }
 
+/// Has a task take its turn. True: it has ended.
+#[inline(always)]
+fn poll_or_cancel(body: &mut BodyPtr, word: u64, aborted: bool) -> bool {
+    match aborted {
+        false => poll(body, word),
+        true => cancel(body, word, Lost::Aborted),
+    }
+}
+
+/// The task has ended: what is left of it goes outside of the kernel.
+#[inline]
+fn finish(mut kernel: Guard, slot: u32, body: BodyPtr) {
+    let waiter = kernel.finish_turn(slot);
+    drop(kernel);
+    drop(body);
+    settle(waiter);
+}
+
 /// Polls a task. True: it has ended.
 #[inline(always)]
 fn poll(body: &mut BodyPtr, word: u64) -> bool {
@@ -253,19 +264,14 @@ pub(crate) fn turn_of(slot: u32) {
     kernel.unready(slot);
     let (slot, word, mut body, aborted) = kernel.begin_turn(slot);
     drop(kernel);
-    let ended = match aborted {
-        false => poll(&mut body, word),
-        true => cancel(&mut body, word, Lost::Aborted),
-    };
+    let ended = poll_or_cancel(&mut body, word, aborted);
     body = baton::returned(body);
     let mut kernel = enter();
-    if !ended {
-        kernel.end_turn(slot, word, body);
+    if ended {
+        finish(kernel, slot, body);
     } else {
-        let waiter = kernel.finish_turn(slot);
+        kernel.end_turn(slot, word, body);
         drop(kernel);
-        drop(body);
-        settle(waiter);
     }
     here::begin_poll(before);
 }
@@ -414,41 +420,6 @@ impl Kernel {
 
     fn is_alive(&self, task: TaskNumber) -> bool {
         self.tasks.living().any(|(_, slot)| slot.number == task.0)
-    }
-
-    pub(crate) fn node_changed(&mut self, node: NodeId, change: NodeChange) {
-        let entry = crate::rng::fold(u64::from(node.0), change as u64);
-        self.hash.step(entry);
-        self.record_with(|_| Event::Node { node, change });
-    }
-
-    /// Moves the ready tasks of a node out of the ready set.
-    pub(crate) fn pause_node(&mut self, node: NodeId) {
-        self.nodes.entry_mut(node).state = NodeState::Paused;
-        let of_node = self.tasks.living().filter(|(_, s)| s.node == node && s.queued);
-        let ready: Vec<u32> =
-            of_node.filter(|(_, s)| self.groups.runs(s.group)).map(|e| e.0).collect();
-        for slot in ready {
-            self.unready(slot);
-            self.nodes.park(node, slot);
-        }
-    }
-
-    /// Puts them back.
-    pub(crate) fn resume_node(&mut self, node: NodeId) {
-        let entry = self.nodes.entry_mut(node);
-        entry.state = NodeState::Up;
-        for slot in std::mem::take(&mut entry.parked) {
-            self.unparked(slot);
-        }
-    }
-
-    /// A task that was ready, and parked, goes where it belongs now.
-    pub(crate) fn unparked(&mut self, slot: u32) {
-        if let Some(task) = self.tasks.get_mut(slot) {
-            task.queued = false;
-            self.wake_slot(slot);
-        }
     }
 }
 

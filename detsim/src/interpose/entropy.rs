@@ -69,20 +69,9 @@ unsafe extern "C" fn getrandom(
     length: libc::size_t,
     flags: libc::c_uint,
 ) -> libc::ssize_t {
-    if !buffer.is_null() {
-        // SAFETY: the caller vouches for the buffer. Its bytes may be uninitialised; they are
-        // written before they are read.
-        let bytes = unsafe {
-            buffer.cast::<u8>().write_bytes(0, length);
-            slice::from_raw_parts_mut(buffer.cast::<u8>(), length)
-        };
-        if fill(bytes) {
-            return length as libc::ssize_t;
-        }
-    }
     let words = [buffer.expose_provenance(), length, flags as usize, 0, 0, 0];
     // SAFETY: the arguments are the caller's, for the same call.
-    into_errno(unsafe { raw(libc::SYS_getrandom, words) }) as libc::ssize_t
+    into_errno(unsafe { call(words) }) as libc::ssize_t
 }
 
 /// The same as a call through `syscall`.
@@ -93,7 +82,8 @@ pub(super) unsafe fn call(words: Words) -> isize {
     let [address, length, ..] = words;
     let buffer: *mut u8 = std::ptr::with_exposed_provenance_mut(address);
     if !buffer.is_null() {
-        // SAFETY: as in `getrandom`.
+        // SAFETY: the caller vouches for the buffer. Its bytes may be uninitialised; they are
+        // written before they are read.
         let bytes = unsafe {
             buffer.write_bytes(0, length);
             slice::from_raw_parts_mut(buffer, length)
