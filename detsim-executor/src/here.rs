@@ -170,13 +170,16 @@ pub(crate) fn is_outside() -> bool {
     HERE.with(|here| here.outside.get())
 }
 
-/// Marks what follows as the kernel's own business.
-pub(crate) fn outside() -> OutsideMark {
+/// Marks what this thread does from now on as the simulator's own business with the system: a lock that
+/// it shares with threads outside of the run is waited for as the system does it, and no part of the run.
+#[must_use = "the mark is gone when it is dropped"]
+pub fn outside() -> OutsideMark {
     OutsideMark(HERE.with(|here| here.outside.replace(true)))
 }
 
-/// The mark; dropping it brings back what was before.
-pub(crate) struct OutsideMark(bool);
+/// The mark of [`outside`]; dropping it brings back what was before.
+#[derive(Debug)]
+pub struct OutsideMark(bool);
 
 impl Drop for OutsideMark {
     fn drop(&mut self) {

@@ -2,9 +2,11 @@
 //!
 //! Owns: the names of the doors. Does not own: what is behind them (`baton/`), nor the system's calls
 //! themselves. Each is for the thread that holds the baton of a simulation, where [`is_programs`] says
-//! that the call is the program's own; [`wake_from_elsewhere`] is for all other threads.
+//! that the call is the program's own; [`wake_from_elsewhere`] is for all other
+//! threads, [`outside`] for what the simulator does with the system on its own account.
 
 pub use crate::baton::{
     Ticket, Woken, begin_thread, cancel_thread, is_programs, is_waited_for_elsewhere, join_thread,
     leave_thread, move_waits, sleep, wait_at, wake_at, wake_from_elsewhere, yield_thread,
 };
+pub use crate::here::{OutsideMark, outside};

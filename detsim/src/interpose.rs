@@ -15,6 +15,8 @@ pub(crate) mod fs;
 #[cfg(target_os = "linux")]
 mod futex;
 #[cfg(target_os = "linux")]
+mod real;
+#[cfg(target_os = "linux")]
 mod syscall;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod thread;

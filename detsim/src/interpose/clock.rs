@@ -12,7 +12,7 @@ use detsim_executor::{context, threads};
 use super::syscall::{into_errno, raw};
 
 /// The first moment of a run: 2030-01-01 in UTC.
-const BEGINNING: Duration = Duration::from_secs(1_893_456_000);
+pub(super) const BEGINNING: Duration = Duration::from_secs(1_893_456_000);
 /// How long the system has been up then: programs subtract from `Instant`s.
 const UPTIME: Duration = Duration::from_secs(1 << 20);
 

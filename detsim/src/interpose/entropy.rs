@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use detsim_executor::Stream;
+use detsim_executor::{Stream, threads};
 
 use super::syscall::{Words, into_errno, raw};
 
@@ -43,6 +43,7 @@ pub(crate) fn serve_whole_process() {
 }
 
 fn of_process() -> MutexGuard<'static, Option<Stream>> {
+    let _ours = threads::outside();
     OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::OnceLock;
 
-use detsim_executor::context;
+use detsim_executor::{context, threads};
 use detsim_fs::{Disks, Errno, Outcome, is_simulated};
 use libc::{c_char, c_int, c_long};
 
@@ -45,6 +45,7 @@ struct Own {
 
 fn own() -> &'static Own {
     static OWN: OnceLock<Own> = OnceLock::new();
+    let _ours = threads::outside();
     OWN.get_or_init(|| Own {
         home: current_dir().unwrap_or_else(|| PathBuf::from("/")),
         program: program().unwrap_or_else(|| PathBuf::from("/proc")),

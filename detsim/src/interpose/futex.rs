@@ -5,6 +5,7 @@
 //! that is not a wait or a wake of the program in a run is the system's own.
 #![expect(unsafe_code, reason = "a word of the caller is read, at an address that it gave")]
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use detsim_executor::threads::{self, Woken};
 
 use super::clock;
 use super::syscall::{Words, raw};
+use crate::worker::serve::serving;
 
 const ANY: u32 = u32::MAX;
 
@@ -64,8 +66,17 @@ unsafe fn wait(address: usize, value: u32, mask: u32, timeout: Option<Duration>)
     }
 }
 
-/// How long a thread that panics waits for a thread outside before the others of its run go on.
+/// How long a thread that panics waits before the others of its run go on, where all threads of the
+/// process are the run's: those of a worker are.
 static PANIC_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+/// The same, once, where threads outside may have the lock. They print stacks under it, for as long as
+/// it takes to find the symbols.
+static PANIC_WAIT_OUTSIDE: libc::timespec = libc::timespec { tv_sec: 2, tv_nsec: 0 };
+
+thread_local! {
+    /// The word that this thread has waited for in vain in a panic: one of its run has that lock.
+    static IN_VAIN: Cell<usize> = const { Cell::new(0) };
+}
 
 /// The wait of a thread that panics: for std's own locks, those of the message and its backtrace, which a
 /// thread outside may have for long; and it cannot unwind, as a wait in a run does that nobody ends. So
@@ -75,11 +86,14 @@ static PANIC_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000_0
 /// As of the call, which waits.
 unsafe fn wait_in_panic([address, operation, value, ..]: Words) -> isize {
     let private = operation & libc::FUTEX_PRIVATE_FLAG as usize;
-    let timeout = (&raw const PANIC_WAIT).expose_provenance();
-    let words = [address, libc::FUTEX_WAIT as usize | private, value, timeout, 0, 0];
+    let is_runs = serving().is_some() || IN_VAIN.get() == address;
+    let timeout = if is_runs { &raw const PANIC_WAIT } else { &raw const PANIC_WAIT_OUTSIDE };
+    let wait = libc::FUTEX_WAIT as usize | private;
+    let words = [address, wait, value, timeout.expose_provenance(), 0, 0];
     // SAFETY: the caller vouches for the word, and the time is a constant.
     let waited = unsafe { raw(libc::SYS_futex, words) };
     if waited == -(libc::ETIMEDOUT as isize) {
+        IN_VAIN.set(address);
         threads::yield_thread();
     }
     0

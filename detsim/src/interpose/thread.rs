@@ -8,23 +8,15 @@
     reason = "functions that libc's callers link to, and libc's own behind them"
 )]
 
-use std::ffi::{CStr, c_int, c_void};
-use std::mem::transmute;
+use std::ffi::{c_int, c_void};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering::*};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use detsim_executor::threads::{self, Ticket};
 
-type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
-type Create = unsafe extern "C" fn(
-    *mut libc::pthread_t,
-    *const libc::pthread_attr_t,
-    Routine,
-    *mut c_void,
-) -> c_int;
-type Join = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void) -> c_int;
+use super::real::real;
 
+type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
 /// What a new thread of a run is given.
 struct Start {
     ticket: Ticket,
@@ -38,29 +30,21 @@ static STARTED: Mutex<Vec<(libc::pthread_t, Ticket)>> = Mutex::new(Vec::new());
 /// Rounds of destructors that libc makes at the end of a thread.
 const ROUNDS: usize = 4;
 
-/// libc's own function of this name.
-fn real(cache: &AtomicPtr<c_void>, name: &CStr) -> *mut c_void {
-    let known = cache.load(Relaxed);
-    if !known.is_null() {
-        return known;
-    }
-    // SAFETY: the name ends with a zero byte.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    assert!(!found.is_null(), "detsim: libc has no {name:?}; link it dynamically");
-    cache.store(found, Relaxed);
-    found
-}
-
-fn create() -> Create {
-    static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-    // SAFETY: that is the type of the function of this name.
-    unsafe { transmute::<*mut c_void, Create>(real(&REAL, c"pthread_create")) }
-}
-
-fn join() -> Join {
-    static REAL: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-    // SAFETY: that is the type of the function of this name.
-    unsafe { transmute::<*mut c_void, Join>(real(&REAL, c"pthread_join")) }
+fn create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    routine: Routine,
+    argument: *mut c_void,
+) -> c_int {
+    real!(
+        pthread_create: fn(
+            *mut libc::pthread_t,
+            *const libc::pthread_attr_t,
+            Routine,
+            *mut c_void
+        ) -> c_int,
+        thread, attributes, routine, argument
+    )
 }
 
 /// libc's `pthread_create`.
@@ -75,14 +59,13 @@ unsafe extern "C" fn pthread_create(
     argument: *mut c_void,
 ) -> c_int {
     if !threads::is_programs() {
-        // SAFETY: the arguments are the caller's, for the same call.
-        return unsafe { create()(thread, attributes, routine, argument) };
+        return create(thread, attributes, routine, argument);
     }
     end_key();
     let ticket = threads::begin_thread();
     let start = Box::into_raw(Box::new(Start { ticket, routine, argument }));
-    // SAFETY: as above; the new thread takes the box.
-    let failed = unsafe { create()(thread, attributes, run, start.cast()) };
+    // The new thread takes the box.
+    let failed = create(thread, attributes, run, start.cast());
     if failed == 0 {
         // SAFETY: the call has written it.
         let thread = unsafe { *thread };
@@ -99,6 +82,7 @@ unsafe extern "C" fn pthread_create(
 }
 
 fn started() -> std::sync::MutexGuard<'static, Vec<(libc::pthread_t, Ticket)>> {
+    let _ours = threads::outside();
     STARTED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -116,6 +100,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
 /// A key whose destructor runs until the last round.
 fn end_key() -> libc::pthread_key_t {
     static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+    let _ours = threads::outside();
     *KEY.get_or_init(|| {
         let mut key = 0;
         // SAFETY: the key is valid for the write, the destructor for the process's life.
@@ -155,6 +140,5 @@ unsafe extern "C-unwind" fn pthread_join(
         drop(started);
         ticket.into_iter().for_each(threads::join_thread);
     }
-    // SAFETY: the arguments are the caller's, for the same call.
-    unsafe { join()(thread, value) }
+    real!(pthread_join: fn(libc::pthread_t, *mut *mut c_void) -> c_int, thread, value)
 }

@@ -1,18 +1,18 @@
 //! Streams of directories.
 //!
 //! A stream of a simulated directory is a pointer that no memory can have, made of its descriptor.
-//! Those of real directories are libc's, found behind these functions by `dlsym`.
+//! Those of real directories are libc's.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use detsim_executor::threads;
+use detsim_fs::{Errno, OpenFlags, Outcome};
 use libc::{DIR, c_char, c_int, dirent64};
 
+use super::super::real::real;
 use super::{answer, is_input, of_fd, of_path, set_errno, shapes};
-use detsim_fs::{Errno, OpenFlags, Outcome};
 
 /// High bits that no pointer of a program has.
 const MARK: usize = 0xDE75 << 48;
@@ -20,6 +20,11 @@ const MARK_MASK: usize = 0xFFFF << 48;
 
 /// The entry that each stream gave last: it stays where it is until the next one.
 static LAST: Mutex<BTreeMap<c_int, Box<dirent64>>> = Mutex::new(BTreeMap::new());
+
+fn last() -> MutexGuard<'static, BTreeMap<c_int, Box<dirent64>>> {
+    let _ours = threads::outside();
+    LAST.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn stream(fd: c_int) -> *mut DIR {
     std::ptr::without_provenance_mut(MARK | fd as usize)
@@ -29,48 +34,6 @@ fn stream(fd: c_int) -> *mut DIR {
 fn descriptor(stream: *mut DIR) -> Option<c_int> {
     let address = stream.addr();
     (address & MARK_MASK == MARK).then_some((address & !MARK_MASK) as c_int)
-}
-
-/// A function of libc's that has ours before it.
-struct Real {
-    name: &'static CStr,
-    found: AtomicPtr<c_void>,
-}
-
-impl Real {
-    const fn new(name: &'static CStr) -> Self {
-        Self { name, found: AtomicPtr::new(null_mut()) }
-    }
-
-    fn find(&self) -> *mut c_void {
-        let found = self.found.load(Ordering::Relaxed);
-        if !found.is_null() {
-            return found;
-        }
-        // SAFETY: the name ends in a zero.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
-        self.found.store(found, Ordering::Relaxed);
-        found
-    }
-}
-
-/// Calls libc's own function.
-macro_rules! real {
-    ($name:ident: fn($($type:ty),*) -> $gives:ty, $($argument:expr),*) => {{
-        static REAL: Real = Real::new(match CStr::from_bytes_with_nul(
-            concat!(stringify!($name), "\0").as_bytes(),
-        ) {
-            Ok(name) => name,
-            Err(_) => panic!("invariant: a name with one zero, at its end"),
-        });
-        // SAFETY: libc's function of this name has this type; the arguments are the caller's, for
-        // the same call.
-        unsafe {
-            let function: unsafe extern "C" fn($($type),*) -> $gives =
-                std::mem::transmute::<*mut c_void, _>(REAL.find());
-            function($($argument),*)
-        }
-    }};
 }
 
 /// libc's `realpath`.
@@ -124,7 +87,7 @@ unsafe extern "C" fn readdir64(of: *mut DIR) -> *mut dirent64 {
     let next = of_fd(fd).unwrap_or(Err(Errno::EBADF));
     match next.and_then(|disks| disks.with(fd, |volume, handle| volume.next_entry(handle))) {
         Ok(Some(entry)) => {
-            let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last = last();
             let place = last.entry(fd).or_insert_with(|| Box::new(shapes::dirent(&entry)));
             **place = shapes::dirent(&entry);
             &raw mut **place
@@ -144,7 +107,7 @@ unsafe extern "C" fn closedir(of: *mut DIR) -> c_int {
     let Some(fd) = descriptor(of) else {
         return real!(closedir: fn(*mut DIR) -> c_int, of);
     };
-    LAST.lock().unwrap_or_else(PoisonError::into_inner).remove(&fd);
+    last().remove(&fd);
     if let Some(disks) = super::disks() {
         let _left_over = disks.close(fd);
     }

@@ -4,15 +4,15 @@
 //! where they are written to.
 //!
 //! A simulated file belongs to user and group 1000, and lies on a device of its own. Its times count
-//! from [`EPOCH_S`].
+//! from the first moment of the run.
 
 use std::os::unix::ffi::OsStrExt;
 
 use detsim_fs::{DirEntry, FileKind, Metadata, OpenFlags};
 use libc::c_int;
 
-/// The moment at which a simulation begins, in seconds since 1970: the first of January 2025.
-pub(crate) const EPOCH_S: i64 = 1_735_689_600;
+/// The moment at which a simulation begins, in seconds since 1970.
+const EPOCH_S: i64 = super::super::clock::BEGINNING.as_secs().cast_signed();
 const NS_PER_S: i64 = 1_000_000_000;
 const OWNER: u32 = 1000;
 const DEVICE: u64 = 0xDE75;

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::time::Duration;
 
 use detsim_executor::Sim;
 use detsim_fs::Disks;
@@ -124,6 +125,21 @@ fn inputs_are_read_and_what_is_written_stays_in_the_run() {
     .unwrap();
     assert!(fs::read_to_string("Cargo.toml").unwrap().contains("[package]"));
     assert!(!Path::new("src/new.txt").exists());
+}
+
+#[test]
+#[expect(clippy::disallowed_types, reason = "what unmodified code reads")]
+fn files_are_written_by_the_clock_that_the_run_reads() {
+    super::link_in();
+    Sim::new(7)
+        .block_on(async {
+            let before = std::time::SystemTime::now();
+            fs::write("/stamp", "now").unwrap();
+            let written = fs::metadata("/stamp").unwrap().modified().unwrap();
+            let passed = written.duration_since(before).unwrap();
+            assert!(passed < Duration::from_secs(1), "{passed:?}");
+        })
+        .unwrap();
 }
 
 #[test]
