@@ -10,6 +10,7 @@ use crate::node::NodeState;
 use crate::queue::DeviceId;
 use crate::timer::Deadline;
 use std::any::Any;
+use std::time::Duration;
 
 /// A part of the simulated world with events of its own.
 pub trait Device: Any {
@@ -70,6 +71,13 @@ impl Kernel {
     #[inline]
     pub fn next_seq(&mut self) -> u64 {
         self.queue.next_seq()
+    }
+
+    /// The time from now to one of the timers that are armed, whichever `pick` falls on; `None` where
+    /// there is none. Whoever injects faults gets near the timeouts of a program by it.
+    pub fn timer_ahead(&self, pick: u64) -> Option<Duration> {
+        let ahead_ns = self.queue.armed_timer(pick)?.at.as_nanos().saturating_sub(self.now_ns);
+        (ahead_ns > 0).then(|| Duration::from_nanos(ahead_ns))
     }
 
     /// Says when the next event of `device` is due, as [`Device::next_deadline`] would.

@@ -142,6 +142,15 @@ pub enum NetEvent {
     Sent { message: u32, from: NodeId, to: NodeId, latency_ns: Wide },
     /// A fault reset a connection at one end; `by` is who wrote to it.
     Reset { by: NodeId, at: NodeId },
+    // Numbers are part of the format of traces: whatever is new stands at the end.
+    /// A message takes much longer than others: the tail of the latency.
+    Lagged { message: u32, from: NodeId, to: NodeId },
+    /// A name could not be resolved for now.
+    LookupFailed { node: NodeId },
+    /// A read or a write was given less than it could have been.
+    Shortened { node: NodeId, bytes: Wide },
+    /// Links take this many times as long.
+    Slowed { from: SetId, to: SetId, factor: u32 },
 }
 
 /// Why a message was lost.
@@ -355,13 +364,22 @@ impl NetEvent {
             | Self::Dropped { from, to, .. }
             | Self::Duplicated { from, to, .. }
             | Self::Held { from, to, .. }
+            | Self::Lagged { from, to, .. }
             | Self::Sent { from, to, .. } => Some((from, to)),
-            Self::Healed { .. } | Self::Partitioned { .. } | Self::Reset { .. } => None,
+            Self::Healed { .. }
+            | Self::LookupFailed { .. }
+            | Self::Partitioned { .. }
+            | Self::Reset { .. }
+            | Self::Shortened { .. }
+            | Self::Slowed { .. } => None,
         }
     }
 
     /// Where it happens: a message leaves at the sender and arrives at the receiver.
     pub fn node(&self) -> Option<NodeId> {
+        if let Self::LookupFailed { node } | Self::Shortened { node, .. } = *self {
+            return Some(node);
+        }
         let (from, to) = self.link()?;
         match self {
             Self::Delivered { .. } | Self::Held { .. } => Some(to),

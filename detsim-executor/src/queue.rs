@@ -102,6 +102,11 @@ impl Queue {
         Some(self.arm(at, action))
     }
 
+    /// One of the armed timers, whichever `pick` falls on.
+    pub(crate) fn armed_timer(&self, pick: u64) -> Option<Deadline> {
+        self.timers.armed(pick)
+    }
+
     /// Takes the earliest timer.
     pub(crate) fn pop_timer(&mut self) -> Option<Action> {
         let action = self.timers.pop();

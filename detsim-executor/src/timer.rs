@@ -112,6 +112,12 @@ impl Timers {
         self.heap.first().map(|entry| entry.deadline)
     }
 
+    /// The deadline of one that is armed, whichever `pick` falls on.
+    pub(crate) fn armed(&self, pick: u64) -> Option<Deadline> {
+        let at = pick.checked_rem(self.heap.len() as u64)?;
+        self.heap.get(at as usize).map(|entry| entry.deadline)
+    }
+
     /// Takes the earliest timer.
     pub(crate) fn pop(&mut self) -> Option<Action> {
         let first = self.heap.first()?;

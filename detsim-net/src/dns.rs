@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use detsim_executor::{Anchor, Kernel, NodeId, Ratio};
+use detsim_executor::event::NetEvent;
+use detsim_executor::{Anchor, Event, Kernel, NodeId, Ratio};
 
 use crate::sockets::{Sockets, World};
 
@@ -85,6 +86,9 @@ impl World {
         let (latency, failure) = (choices.domain("dns"), choices.domain("dns/failure"));
         let ns = choices.draw(latency, anchor, LATENCY_NS.end - LATENCY_NS.start, 0);
         let fails = choices.happens(failure, anchor, self.names.failure);
+        if fails {
+            kernel.record_with(|_| Event::Net(NetEvent::LookupFailed { node }));
+        }
         let takes = if paused { 0 } else { LATENCY_NS.start + ns };
         (Duration::from_nanos(takes), fails)
     }

@@ -92,6 +92,13 @@ impl Hosts {
         &self.of(node).addresses
     }
 
+    /// The nodes that have a socket with a port.
+    pub(crate) fn used(&self) -> Vec<NodeId> {
+        let is_used = |host: &Host| !host.bindings.is_empty() || !host.connected.is_empty();
+        let used = (0..).zip(&self.list).filter(|(_, host)| is_used(host));
+        used.map(|(number, _)| NodeId(number)).collect()
+    }
+
     /// Who gets what `node` sends to `ip`; `None` where nobody has it.
     pub(crate) fn route(&mut self, node: NodeId, ip: IpAddr) -> Option<NodeId> {
         let ip = ip.to_canonical();

@@ -36,6 +36,7 @@
 mod agenda;
 mod dns;
 mod errno;
+mod faults;
 mod flights;
 mod host;
 mod link;
@@ -52,16 +53,18 @@ mod tcp;
 mod udp;
 mod unix;
 mod waits;
+mod weather;
 mod wire;
 
 pub use dns::{Lookup, LookupError};
+pub use faults::NetFaults;
 pub use link::{Order, Partition};
 pub use network::Network;
 pub use node_set::NodeSet;
 pub use options::Options;
 pub use rule::{Rule, Verdict};
 pub use settings::LinkSettings;
-pub use sockets::{Cut, How, Net, RuleGuard, Socket, Sockets};
+pub use sockets::{Cut, How, Net, NetLink, RuleGuard, Socket, Sockets};
 pub use stats::NetStats;
 pub use tcp::calls::Readiness;
 pub use waits::{Side, Ticket};

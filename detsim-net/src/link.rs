@@ -42,6 +42,10 @@ pub(crate) struct LinkConfig {
     pub(crate) loss: Ratio,
     pub(crate) duplicate: Ratio,
     pub(crate) order: Order,
+    /// How often a latency is of the tail: 2 to 100 times what was drawn.
+    pub(crate) tail: Ratio,
+    /// Bytes in a second; 0 where there is no bound.
+    pub(crate) bandwidth: u64,
 }
 
 impl Default for LinkConfig {
@@ -53,6 +57,8 @@ impl Default for LinkConfig {
             loss: Ratio::NEVER,
             duplicate: Ratio::NEVER,
             order: Order::Any,
+            tail: Ratio::NEVER,
+            bandwidth: 0,
         }
     }
 }
@@ -68,7 +74,11 @@ pub(crate) struct Link {
     faults: Option<FaultDomains>,
     config: LinkConfig,
     cut: Option<Partition>,
+    /// How many times as long a message takes.
+    slowness: u32,
     sent: u32,
+    /// When what was sent so far will have left, where there is a bandwidth.
+    busy_until: SimTime,
     /// When the last message will arrive, where order is kept.
     last_arrival: SimTime,
 }
@@ -78,6 +88,21 @@ struct FaultDomains {
     loss_at_send: Domain,
     loss_at_delivery: Domain,
     duplicate: Domain,
+    tail: Domain,
+}
+
+/// What a link is given to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Load {
+    /// With headers; 0 where nobody knows.
+    pub(crate) bytes: usize,
+    /// How many times as long it takes, beside what the link does by itself.
+    pub(crate) slowness: u32,
+}
+
+impl Load {
+    /// A message of unknown size.
+    pub(crate) const UNSIZED: Self = Self { bytes: 0, slowness: 1 };
 }
 
 /// Which message of a link: its number, and whether it is the copy that a duplication made.
@@ -94,6 +119,8 @@ pub(crate) struct Launch {
     /// When it arrives, or would.
     pub(crate) at: SimTime,
     pub(crate) fate: Fate,
+    /// Its latency is of the tail.
+    pub(crate) lags: bool,
 }
 
 /// What a link does to a message at send.
@@ -118,7 +145,9 @@ impl Link {
             faults: None,
             config,
             cut: None,
+            slowness: 1,
             sent: 0,
+            busy_until: SimTime::ZERO,
             last_arrival: SimTime::ZERO,
         };
         link.configure(name, config, choices);
@@ -128,13 +157,15 @@ impl Link {
     /// Changes the settings; messages on their way keep the latency that they have.
     pub(crate) fn configure(&mut self, name: &str, config: LinkConfig, choices: &mut Choices) {
         self.config = config;
-        let faultless = config.loss.is_never() && config.duplicate.is_never();
+        let rates = [config.loss, config.duplicate, config.tail];
+        let faultless = rates.into_iter().all(Ratio::is_never);
         if self.faults.is_none() && !faultless {
             let mut domain = |fault| choices.domain(&format!("{name}/{fault}"));
             self.faults = Some(FaultDomains {
                 loss_at_send: domain("loss"),
                 loss_at_delivery: domain("loss-at-delivery"),
                 duplicate: domain("duplicate"),
+                tail: domain("tail"),
             });
         }
     }
@@ -156,29 +187,74 @@ impl Link {
         self.cut
     }
 
-    /// Cuts the link, or opens it.
-    pub(crate) fn set_cut(&mut self, cut: Option<Partition>) {
-        self.cut = cut;
+    /// Cuts the link.
+    pub(crate) fn set_cut(&mut self, rule: Partition) {
+        self.cut = Some(rule);
+    }
+
+    /// Opens the link, at its own speed.
+    pub(crate) fn heal(&mut self) {
+        (self.cut, self.slowness) = (None, 1);
+    }
+
+    /// Is it cut, or slow?
+    pub(crate) fn is_hurt(&self) -> bool {
+        self.cut.is_some() || self.slowness > 1
+    }
+
+    /// Makes the link take this many times as long.
+    pub(crate) fn set_slowness(&mut self, slowness: u32) {
+        self.slowness = slowness;
     }
 
     /// A message is sent.
     #[inline]
-    pub(crate) fn launch(&mut self, now: SimTime, choices: &mut Choices) -> Launch {
+    pub(crate) fn launch(&mut self, now: SimTime, load: Load, choices: &mut Choices) -> Launch {
         let ordinal = self.sent;
         self.sent = ordinal.wrapping_add(1);
         let passage = Passage { ordinal, is_copy: false };
         // Drawn for a message that is lost too: a partition or a rate shifts no latency.
-        let latency_ns = self.draw_latency_ns(passage, choices);
-        let at = after(now, latency_ns);
+        let mut latency_ns = self.draw_latency_ns(passage, choices);
+        let tail = self.draw_tail(passage, choices);
+        let slowness = u64::from(tail) * u64::from(self.slowness) * u64::from(load.slowness);
+        if slowness > 1 {
+            latency_ns = latency_ns.saturating_mul(slowness);
+        }
+        let at = after(self.leave(now, load), latency_ns);
+        let lags = tail > 1;
         let fate = match (self.cut, self.faults) {
             (Some(Partition::Drop), _) => Fate::Cut,
             (_, None) => Fate::Carried,
             (_, Some(faults)) => self.draw_fate(ordinal, now, faults, choices),
         };
         if self.config.order == Order::Fifo {
-            return self.line_up(Launch { ordinal, at, fate });
+            return self.line_up(Launch { ordinal, at, fate, lags });
         }
-        Launch { ordinal, at, fate }
+        Launch { ordinal, at, fate, lags }
+    }
+
+    /// When the last byte of a message is on the link: behind those that were sent before it.
+    #[inline]
+    fn leave(&mut self, now: SimTime, load: Load) -> SimTime {
+        if self.config.bandwidth == 0 {
+            return now;
+        }
+        let ns = load.bytes as u128 * 1_000_000_000 / u128::from(self.config.bandwidth);
+        self.busy_until = after(self.busy_until.max(now), ns as u64);
+        self.busy_until
+    }
+
+    /// How many times as long as drawn a message takes, by the tail of the latency.
+    #[inline]
+    fn draw_tail(&self, passage: Passage, choices: &mut Choices) -> u32 {
+        match self.faults {
+            Some(faults) if !self.config.tail.is_never() => {
+                let anchor = self.anchor(passage);
+                let lags = choices.happens(faults.tail, anchor, self.config.tail);
+                if lags { 2 + choices.draw(faults.tail, anchor, 99, 0) as u32 } else { 1 }
+            }
+            _ => 1,
+        }
     }
 
     /// A message is due at an open link: is it lost on its last yard?
@@ -191,7 +267,7 @@ impl Link {
 
     /// Puts a message behind those that are on their way, and its copy right behind it.
     fn line_up(&mut self, launch: Launch) -> Launch {
-        let Launch { ordinal, at, fate } = launch;
+        let Launch { at, fate, .. } = launch;
         let at = at.max(self.last_arrival);
         let fate = match fate {
             Fate::Doubled(copy_at) => Fate::Doubled(copy_at.max(at)),
@@ -202,7 +278,7 @@ impl Link {
             Fate::Doubled(copy_at) => self.last_arrival = copy_at,
             Fate::Cut | Fate::Lost => {}
         }
-        Launch { ordinal, at, fate }
+        Launch { at, fate, ..launch }
     }
 
     fn draw_fate(

@@ -96,7 +96,7 @@ impl Links {
     ) -> Result<(), Unknown> {
         for (from, to) in pairs(from, to) {
             let place = self.place(kernel, from, to)?;
-            self.at_mut(place).set_cut(Some(rule));
+            self.at_mut(place).set_cut(rule);
         }
         let holds = rule == Partition::Hold;
         kernel.record_with(|kernel| {
@@ -106,7 +106,26 @@ impl Links {
         Ok(())
     }
 
-    /// Opens the links from each of `from` to each of `to`.
+    /// Makes the links from each of `from` to each of `to` take this many times as long.
+    pub(crate) fn slow(
+        &mut self,
+        kernel: &mut Kernel,
+        from: &[NodeId],
+        to: &[NodeId],
+        factor: u32,
+    ) -> Result<(), Unknown> {
+        for (from, to) in pairs(from, to) {
+            let place = self.place(kernel, from, to)?;
+            self.at_mut(place).set_slowness(factor);
+        }
+        kernel.record_with(|kernel| {
+            let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
+            Event::Net(NetEvent::Slowed { from, to, factor })
+        });
+        Ok(())
+    }
+
+    /// Opens the links from each of `from` to each of `to`; they have their own speed again.
     pub(crate) fn open(
         &mut self,
         kernel: &mut Kernel,
@@ -115,17 +134,17 @@ impl Links {
     ) -> Result<(), Unknown> {
         for (from, to) in pairs(from, to) {
             let place = self.place(kernel, from, to)?;
-            self.at_mut(place).set_cut(None);
+            self.at_mut(place).heal();
         }
         record_healed(kernel, from, to);
         Ok(())
     }
 
-    /// Opens all links. Was one cut?
+    /// Opens all links. Was one cut, or slow?
     pub(crate) fn open_all(&mut self, kernel: &mut Kernel) -> bool {
         let (mut from, mut to) = (Vec::new(), Vec::new());
-        for directed in self.list.iter_mut().filter(|directed| directed.link.cut().is_some()) {
-            directed.link.set_cut(None);
+        for directed in self.list.iter_mut().filter(|directed| directed.link.is_hurt()) {
+            directed.link.heal();
             from.push(directed.from);
             to.push(directed.to);
         }

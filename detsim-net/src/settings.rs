@@ -49,6 +49,16 @@ impl<M> Network<M> {
         self.set(&duplicate_rate(rate));
     }
 
+    /// How often a message takes 2 to 100 times as long as it would, on every link: the tail of the
+    /// latency.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_tail_rate(&self, rate: f64) {
+        self.set(&tail_rate(rate));
+    }
+
     /// In which order each link delivers the messages that are sent from now on.
     #[track_caller]
     pub fn set_order(&self, order: Order) {
@@ -118,6 +128,15 @@ impl<M> LinkSettings<'_, M> {
         self.set(&duplicate_rate(rate));
     }
 
+    /// As [`Network::set_tail_rate`].
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`, or an end is no node.
+    #[track_caller]
+    pub fn set_tail_rate(&self, rate: f64) {
+        self.set(&tail_rate(rate));
+    }
+
     /// As [`Network::set_order`].
     ///
     /// # Panics
@@ -147,6 +166,21 @@ pub(crate) fn delay_range(min: Duration, max: Duration) -> impl Fn(&mut LinkConf
 pub(crate) fn drop_rate(rate: f64) -> impl Fn(&mut LinkConfig) {
     let loss = Ratio::from_rate("the drop rate", rate);
     move |config| config.loss = loss
+}
+
+#[track_caller]
+pub(crate) fn tail_rate(rate: f64) -> impl Fn(&mut LinkConfig) {
+    let tail = Ratio::from_rate("the tail rate", rate);
+    move |config| config.tail = tail
+}
+
+#[track_caller]
+pub(crate) fn bandwidth(bytes_per_second: Option<u64>) -> impl Fn(&mut LinkConfig) {
+    assert!(
+        bytes_per_second != Some(0),
+        "detsim: a link of 0 bytes in a second carries nothing; cut it with a partition"
+    );
+    move |config| config.bandwidth = bytes_per_second.unwrap_or(0)
 }
 
 #[track_caller]

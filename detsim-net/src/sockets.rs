@@ -7,8 +7,10 @@
 
 mod dispatch;
 mod faults;
+mod links;
 mod local;
 mod netstat;
+mod packets;
 mod socket;
 
 use std::collections::BTreeMap;
@@ -18,28 +20,29 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Waker;
 
-use detsim_executor::event::{DropReason, NetEvent, Wide};
-use detsim_executor::rng::fold;
 use detsim_executor::{
-    Bound, Deadline, Device, DeviceId, Domain, Event, In, Kernel, NodeId, Object, Party, Ratio,
-    Sim, SimTime, context,
+    Bound, Deadline, Device, DeviceId, Domain, In, Kernel, NodeId, Object, Party, Ratio, Sim,
+    SimTime, context,
 };
 
 pub use self::faults::{Cut, Net, RuleGuard};
+pub use self::links::NetLink;
+pub(crate) use self::packets::dropped;
 pub use self::socket::{How, Socket};
 use crate::agenda::Agenda;
 use crate::dns::Names;
 use crate::errno::{Errno, Result};
 use crate::host::{Hosts, Protocol};
-use crate::link::{Fate, LinkConfig, Order, Partition, Passage};
+use crate::link::{LinkConfig, Order, Partition, Passage};
 use crate::links::Links;
 use crate::options::Options;
-use crate::rule::{Rules, Verdict};
+use crate::rule::Rules;
 use crate::table::{Key, Table};
 use crate::tcp::{Connection, ConnectionKey, State, Step, TcpSocket};
 use crate::udp::{Parcel, ParcelKey, UdpSocket};
 use crate::unix::{Channel, NameTable, Unix};
 use crate::waits::{Side, Waits};
+use crate::weather::Weather;
 
 /// The network that the sockets of a simulation share.
 ///
@@ -79,6 +82,10 @@ pub(crate) struct World {
     pub(crate) hostnames: BTreeMap<NodeId, String>,
     /// What the scenario says of packets.
     pub(crate) rules: Rules,
+    /// What goes wrong by itself.
+    pub(crate) weather: Weather,
+    /// When links will be looked at that hold for a while.
+    clearings: Vec<SimTime>,
     /// How often sending a segment resets its connection.
     pub(crate) resets: Ratio,
     /// The stream of short reads and writes.
@@ -118,6 +125,8 @@ pub(crate) enum What {
     Parcel(ParcelKey),
     /// A socket learns that at its peer, on this node, nobody has the port.
     Unreachable(SocketKey, SocketAddr, Packet, NodeId),
+    /// Links that held for a while hold no more.
+    Clearing,
 }
 
 /// A packet on a link.
@@ -242,6 +251,8 @@ impl World {
             names: Names::default(),
             hostnames: BTreeMap::new(),
             rules: Rules::default(),
+            weather: Weather::fair(),
+            clearings: Vec::new(),
             resets: Ratio::NEVER,
             short: None,
         }
@@ -288,6 +299,7 @@ impl World {
             What::Unreachable(sender, peer, packet, from) => {
                 self.unreachable_due(kernel, sender, peer, packet, from);
             }
+            What::Clearing => self.clear_up(kernel),
         }
     }
 
@@ -300,101 +312,6 @@ impl World {
             Step::SynRetry => self.retry_syn(kernel, key),
             Step::Reset(side, packet) => self.reset_due(kernel, key, side, packet),
         }
-    }
-
-    // ------------------------------------------------------------ packets
-
-    /// A packet leaves.
-    pub(crate) fn fly(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Flight {
-        let now = kernel.now();
-        let place = self.place(kernel, from, to);
-        let link = self.links.at_mut(place);
-        let launch = link.launch(now, kernel.choices());
-        let sent = fold(link.sig(), u64::from(launch.ordinal));
-        let history = match kernel.task_history() {
-            Some(history) => history,
-            None => &mut self.hosts.of(from).history,
-        };
-        *history = fold(*history, sent);
-        let history = *history;
-        let message = self.messages;
-        self.messages = message.wrapping_add(1).max(FIRST_MESSAGE);
-        let verdict = if from == to { Verdict::Pass } else { self.rules.judge(from, to) };
-        let at = match verdict {
-            _ if from == to && kernel.is_clock_paused() => now,
-            Verdict::Delay(longer) => launch.at + longer,
-            _ => launch.at,
-        };
-        kernel.record_with(|_| {
-            let latency_ns = Wide::new((at - now).as_nanos() as u64);
-            Event::Net(NetEvent::Sent { message, from, to, latency_ns })
-        });
-        let (lost, copy_at) = match launch.fate {
-            _ if verdict == Verdict::Drop => (Some(DropReason::Rule), None),
-            Fate::Carried if verdict == Verdict::Duplicate => (None, Some(at)),
-            Fate::Carried => (None, None),
-            Fate::Doubled(at) => (None, Some(at)),
-            Fate::Cut => (Some(DropReason::Partition), None),
-            Fate::Lost => (Some(DropReason::LossAtSend), None),
-        };
-        if let Some(why) = lost {
-            dropped(kernel, message, (from, to), why);
-        }
-        let packet =
-            Packet { passage: Passage { ordinal: launch.ordinal, is_copy: false }, message };
-        Flight { packet, at, lost: lost.is_some(), copy_at, history }
-    }
-
-    /// What keeps a packet that is due from arriving: lost, or held until the link opens.
-    pub(crate) fn obstacle(
-        &mut self,
-        kernel: &mut Kernel,
-        from: NodeId,
-        to: NodeId,
-        packet: Packet,
-    ) -> Option<Partition> {
-        let place = self.place(kernel, from, to);
-        let link = self.links.at(place);
-        let message = packet.message;
-        let why = match link.cut() {
-            Some(Partition::Hold) => {
-                kernel.record_with(|_| Event::Net(NetEvent::Held { message, from, to }));
-                return Some(Partition::Hold);
-            }
-            Some(Partition::Drop) => DropReason::Partition,
-            None if self.dark.contains(&to) => DropReason::NoReceiver,
-            None if link.loses(packet.passage, kernel.choices()) => DropReason::LossAtDelivery,
-            None => {
-                kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
-                return None;
-            }
-        };
-        dropped(kernel, message, (from, to), why);
-        Some(Partition::Drop)
-    }
-
-    /// Is the way from one host to another closed?
-    pub(crate) fn is_cut(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> bool {
-        let place = self.place(kernel, from, to);
-        self.links.at(place).cut().is_some() || self.dark.contains(&from) || self.dark.contains(&to)
-    }
-
-    /// The least time from one host to another.
-    pub(crate) fn latency_min(
-        &mut self,
-        kernel: &mut Kernel,
-        from: NodeId,
-        to: NodeId,
-    ) -> std::time::Duration {
-        let place = self.place(kernel, from, to);
-        let paused = from == to && kernel.is_clock_paused();
-        let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
-        std::time::Duration::from_nanos(ns)
-    }
-
-    pub(crate) fn place(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> u32 {
-        let place = self.links.place(kernel, from, to);
-        place.expect("invariant: a host is a node of this simulation")
     }
 
     // ------------------------------------------------------------ sockets
@@ -512,16 +429,6 @@ impl World {
         let of_node = self.sockets.iter().filter(|(_, entry)| entry.node == node);
         of_node.map(|(key, _)| key).collect()
     }
-}
-
-/// A packet is lost.
-pub(crate) fn dropped(
-    kernel: &mut Kernel,
-    message: u32,
-    (from, to): (NodeId, NodeId),
-    why: DropReason,
-) {
-    kernel.record_with(|_| Event::Net(NetEvent::Dropped { message, from, to, why }));
 }
 
 impl fmt::Debug for Sockets {

@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use detsim_executor::event::DropReason;
+use detsim_executor::event::{DropReason, NetEvent};
 use detsim_executor::rng::fold;
-use detsim_executor::{Deadline, Kernel, NodeId, SimTime};
+use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
 
 use crate::errno::{Errno, Result};
 use crate::host::{Protocol, is_broadcast};
@@ -210,7 +210,7 @@ impl World {
         to: SocketAddr,
         datagram: &Datagram,
     ) {
-        let flight = self.fly(kernel, nodes.0, nodes.1);
+        let flight = self.fly(kernel, nodes.0, nodes.1, datagram.data.len());
         let Flight { packet, at, lost, copy_at, history } = flight;
         if lost {
             return;
@@ -219,6 +219,9 @@ impl World {
         let parcel = Parcel { datagram, sender, nodes, to, packet, is_held: false };
         let copy = Packet { passage: Passage { is_copy: true, ..packet.passage }, ..packet };
         if let Some(copy_at) = copy_at {
+            let Packet { message, .. } = packet;
+            let (from, to) = nodes;
+            kernel.record_with(|_| Event::Net(NetEvent::Duplicated { message, from, to }));
             self.schedule_parcel(kernel, Parcel { packet: copy, ..parcel.clone() }, copy_at);
         }
         self.schedule_parcel(kernel, parcel, at);
@@ -294,7 +297,7 @@ impl World {
     /// Nobody has the port: a sender that is connected hears of it.
     fn tell_unreachable(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
         let Parcel { nodes: (from, to), sender, .. } = *parcel;
-        let flight = self.fly(kernel, to, from);
+        let flight = self.fly(kernel, to, from, 0);
         if !flight.lost {
             let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
             self.agenda.push(deadline, What::Unreachable(sender, parcel.to, flight.packet, to));

@@ -23,7 +23,7 @@ use detsim_executor::{
 };
 
 use crate::flights::{Flight, Flights};
-use crate::link::{Fate, Launch, Partition, Passage};
+use crate::link::{Fate, Launch, Load, Partition, Passage};
 use crate::links::{Links, Unknown, check, known};
 use crate::stats::NetStats;
 
@@ -132,7 +132,7 @@ impl Wire {
         let place = self.links.place(kernel, from, to)?;
         let now = kernel.now();
         let link = self.links.at_mut(place);
-        let launch = link.launch(now, kernel.choices());
+        let launch = link.launch(now, Load::UNSIZED, kernel.choices());
         let sig = link.sig();
         let message = self.stats.sent;
         self.stats.sent += 1;
@@ -140,6 +140,10 @@ impl Wire {
             let latency_ns = Wide::new((launch.at - now).as_nanos() as u64);
             Event::Net(NetEvent::Sent { message: number(message), from, to, latency_ns })
         });
+        if launch.lags {
+            let message = number(message);
+            kernel.record_with(|_| Event::Net(NetEvent::Lagged { message, from, to }));
+        }
         let sent = fold(sig, u64::from(launch.ordinal));
         let history = self.fold_sender(kernel, from, sent);
         let passage = Passage { ordinal: launch.ordinal, is_copy: false };

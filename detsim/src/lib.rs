@@ -67,7 +67,8 @@ pub use detsim_fs::{
 };
 pub use detsim_macros::{main, test};
 pub use detsim_net::{
-    Cut, LinkSettings, Net, NetStats, Network, NodeSet, Order, Partition, Rule, RuleGuard, Verdict,
+    Cut, LinkSettings, Net, NetFaults, NetLink, NetStats, Network, NodeSet, Order, Partition, Rule,
+    RuleGuard, Verdict,
 };
 pub use net::NodeBuilder;
 

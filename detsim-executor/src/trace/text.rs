@@ -150,12 +150,20 @@ impl<'a> Predicate<'a> {
                 write!(f, "heal {} -> {}", self.set(from), self.set(to))
             }
             NetEvent::Held { message, .. } => write!(f, "message {message} is held back"),
+            NetEvent::Lagged { message, .. } => write!(f, "message {message} lags"),
+            NetEvent::LookupFailed { .. } => write!(f, "a name is not resolved for now"),
             NetEvent::Reset { at, .. } => {
                 write!(f, "a connection is reset at {}", self.tables.node_shown(at))
             }
             NetEvent::Partitioned { from, to, holds } => {
                 let rule = if holds { "holds" } else { "drops" };
                 write!(f, "partition {} -> {} ({rule})", self.set(from), self.set(to))
+            }
+            NetEvent::Shortened { bytes, .. } => {
+                write!(f, "a read or write is cut short, to {bytes} bytes")
+            }
+            NetEvent::Slowed { from, to, factor } => {
+                write!(f, "slow {} -> {} ({factor} times)", self.set(from), self.set(to))
             }
             NetEvent::Sent { message, latency_ns, .. } => {
                 write!(f, "message {message} leaves, {latency_ns} ns")

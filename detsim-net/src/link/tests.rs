@@ -13,7 +13,7 @@ fn link(config: LinkConfig) -> (Link, Choices) {
 
 fn launches(config: LinkConfig, n: usize) -> Vec<Launch> {
     let (mut link, mut choices) = link(config);
-    (0..n).map(|_| link.launch(SimTime::ZERO, &mut choices)).collect()
+    (0..n).map(|_| link.launch(SimTime::ZERO, Load::UNSIZED, &mut choices)).collect()
 }
 
 fn latencies(launches: &[Launch]) -> Vec<u64> {
@@ -39,7 +39,10 @@ fn a_fixed_latency_draws_nothing() {
     let (mut link, mut choices) = link(LinkConfig { latency_ns_max: 10, ..config() });
     let mut untouched = Choices::default();
     let domain = untouched.domain("net/n1/n2");
-    assert_eq!(link.launch(SimTime::from_nanos(5), &mut choices).at, SimTime::from_nanos(15));
+    assert_eq!(
+        link.launch(SimTime::from_nanos(5), Load::UNSIZED, &mut choices).at,
+        SimTime::from_nanos(15)
+    );
     let word = |choices: &mut Choices| choices.draw(domain, Anchor::default(), u64::MAX, 0);
     assert_eq!(word(&mut choices), word(&mut untouched));
 }
@@ -95,18 +98,21 @@ fn first_in_first_out_where_it_is_asked_for() {
 fn a_lost_message_holds_up_no_other() {
     let slow = LinkConfig { order: Order::Fifo, latency_ns_max: 10, ..config() };
     let (mut link, mut choices) = link(slow);
-    link.set_cut(Some(Partition::Drop));
-    link.launch(SimTime::from_nanos(100), &mut choices);
-    link.set_cut(None);
-    assert_eq!(link.launch(SimTime::ZERO, &mut choices).at, SimTime::from_nanos(10));
+    link.set_cut(Partition::Drop);
+    link.launch(SimTime::from_nanos(100), Load::UNSIZED, &mut choices);
+    link.heal();
+    assert_eq!(link.launch(SimTime::ZERO, Load::UNSIZED, &mut choices).at, SimTime::from_nanos(10));
 }
 
 #[test]
 fn a_cut_link_loses_or_carries_what_is_to_be_held() {
     let (mut link, mut choices) = link(config());
     let mut fate = |cut| {
-        link.set_cut(cut);
-        link.launch(SimTime::ZERO, &mut choices).fate
+        match cut {
+            Some(rule) => link.set_cut(rule),
+            None => link.heal(),
+        }
+        link.launch(SimTime::ZERO, Load::UNSIZED, &mut choices).fate
     };
     assert_eq!(fate(Some(Partition::Drop)), Fate::Cut);
     assert_eq!(fate(Some(Partition::Hold)), Fate::Carried);
@@ -119,9 +125,48 @@ fn defaults_are_the_least_latency_and_no_fault() {
         link(LinkConfig { loss: Ratio::ALWAYS, duplicate: Ratio::ALWAYS, ..config() });
     choices.replay(&[]);
     for ordinal in 0..10 {
-        let launch = link.launch(SimTime::ZERO, &mut choices);
+        let launch = link.launch(SimTime::ZERO, Load::UNSIZED, &mut choices);
         let at = SimTime::from_nanos(10);
-        assert_eq!(launch, Launch { ordinal, at, fate: Fate::Carried });
+        assert_eq!(launch, Launch { ordinal, at, fate: Fate::Carried, lags: false });
         assert!(!link.loses(Passage { ordinal, is_copy: false }, &mut choices));
     }
+}
+
+#[test]
+fn a_link_of_a_bandwidth_carries_one_message_after_the_other() {
+    let config = LinkConfig { latency_ns_max: 10, bandwidth: 1_000, ..config() };
+    let (mut link, mut choices) = link(config);
+    let mut at = |now, bytes| {
+        let load = Load { bytes, slowness: 1 };
+        link.launch(SimTime::from_millis(now), load, &mut choices).at.as_nanos() - 10
+    };
+    assert_eq!([at(0, 100), at(0, 50), at(149, 1)], [100_000_000, 150_000_000, 151_000_000]);
+    assert_eq!(at(500, 10), 510_000_000, "an idle link starts at once");
+}
+
+#[test]
+fn slowness_multiplies_latencies_and_ends_with_a_heal() {
+    let (mut link, mut choices) = link(LinkConfig { latency_ns_max: 10, ..config() });
+    let mut at = |link: &mut Link, slowness| {
+        let load = Load { bytes: 0, slowness };
+        link.launch(SimTime::ZERO, load, &mut choices).at.as_nanos()
+    };
+    link.set_slowness(7);
+    assert!(link.is_hurt());
+    assert_eq!([at(&mut link, 1), at(&mut link, 3)], [70, 210]);
+    link.heal();
+    assert_eq!((at(&mut link, 1), link.is_hurt()), (10, false));
+}
+
+#[test]
+fn the_tail_is_twice_to_a_hundred_times_as_long_and_shifts_no_other_latency() {
+    let clean = launches(config(), 10_000);
+    let tailed = launches(LinkConfig { tail: Ratio::new(1, 100), ..config() }, 10_000);
+    let (mut lagging, mut most) = (0, 0);
+    for (clean, tailed) in clean.iter().zip(&tailed) {
+        let times = tailed.at.as_nanos() / clean.at.as_nanos();
+        assert_eq!((tailed.lags, tailed.at.as_nanos()), (times > 1, times * clean.at.as_nanos()));
+        (lagging, most) = (lagging + usize::from(tailed.lags), most.max(times));
+    }
+    assert!((70..130).contains(&lagging) && (80..=100).contains(&most), "{lagging}, {most}");
 }

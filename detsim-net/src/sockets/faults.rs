@@ -140,7 +140,7 @@ impl Net {
         self.with(|world, kernel| world.netstat(kernel))
     }
 
-    /// Opens every link between the nodes of `a` and those of `b`, both ways.
+    /// Opens every link between the nodes of `a` and those of `b`, both ways, at their own speed.
     ///
     /// # Panics
     /// Where a node was never made.
@@ -235,7 +235,7 @@ impl Net {
     }
 
     #[track_caller]
-    fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
+    pub(super) fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
         self.with(|world, kernel| world.links.configure_all(kernel, change));
     }
 
@@ -248,18 +248,18 @@ impl Net {
 
 impl World {
     /// Links have opened: what was held goes on.
-    fn release(&mut self, kernel: &mut Kernel) {
+    pub(super) fn release(&mut self, kernel: &mut Kernel) {
         self.release_lanes(kernel);
         self.release_parcels(kernel);
     }
 }
 
-/// A partition that heals when this is dropped.
+/// A partition, or links that are slow, until this is dropped: then they are healed.
 #[derive(Debug)]
-#[must_use = "the partition heals when this is dropped"]
+#[must_use = "the links heal when this is dropped"]
 pub struct Cut {
-    net: Net,
-    sides: [Vec<NodeId>; 2],
+    pub(super) net: Net,
+    pub(super) sides: [Vec<NodeId>; 2],
 }
 
 impl Drop for Cut {

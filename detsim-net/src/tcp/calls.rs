@@ -6,7 +6,8 @@
 
 use std::io::{IoSlice, IoSliceMut};
 
-use detsim_executor::{Anchor, Kernel, Ratio};
+use detsim_executor::event::{NetEvent, Wide};
+use detsim_executor::{Anchor, Event, Kernel, Ratio};
 
 use super::connection::Phase;
 use super::lane::Fin;
@@ -61,7 +62,7 @@ impl World {
         if lane.readable() == 0 {
             return connection.read_nothing(side);
         }
-        let bytes = self.shorten(kernel, key, bytes)?;
+        let bytes = self.shorten(kernel, key, side, bytes)?;
         let connection = self.connection_mut(key)?;
         let lane = &mut connection.lanes[1 - side];
         let mut done = 0;
@@ -94,7 +95,7 @@ impl World {
             self.expect_acks(kernel, key, side);
             return Err(Errno::AGAIN);
         }
-        let bytes = self.shorten(kernel, key, offered.min(room))?;
+        let bytes = self.shorten(kernel, key, side, offered.min(room))?;
         let lane = &mut self.connection_mut(key)?.lanes[side];
         lane.starved = bytes == room;
         let mut left = bytes;
@@ -166,7 +167,13 @@ impl World {
     }
 
     /// How many of `bytes` are read or written at once.
-    fn shorten(&mut self, kernel: &mut Kernel, key: ConnectionKey, bytes: usize) -> Result<usize> {
+    fn shorten(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        bytes: usize,
+    ) -> Result<usize> {
         let connection = self.connections.get_mut(key).ok_or(Errno::BAD_FILE)?;
         if bytes < 2 || connection.ends[0].node == connection.ends[1].node {
             return Ok(bytes);
@@ -178,7 +185,12 @@ impl World {
         if !choices.happens(domain, anchor, SHORT) {
             return Ok(bytes);
         }
-        Ok(bytes - choices.draw(domain, anchor, bytes as u64, 0) as usize)
+        let short = bytes - choices.draw(domain, anchor, bytes as u64, 0) as usize;
+        if short < bytes {
+            let (node, bytes) = (connection.ends[side].node, Wide::new(short as u64));
+            kernel.record_with(|_| Event::Net(NetEvent::Shortened { node, bytes }));
+        }
+        Ok(short)
     }
 }
 

@@ -17,6 +17,7 @@ use super::lane::{Kind, Lane};
 use super::{ConnectionKey, Listener, State};
 use crate::errno::{Errno, Result};
 use crate::host::{Protocol, with_port};
+use crate::link::Partition;
 use crate::options::Options;
 use crate::sockets::{Packet, SocketKey, SocketKind, What, World};
 use crate::waits::Side;
@@ -167,7 +168,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.syn_sent = kernel.now();
         let (from, to) = (connection.ends[0].node, connection.ends[1].node);
-        let flight = self.fly(kernel, from, to);
+        let flight = self.fly(kernel, from, to, 0);
         if flight.lost {
             return self.expect_retry(kernel, key);
         }
@@ -190,6 +191,24 @@ impl World {
         let at = (connection.syn_sent + wait).max(kernel.now());
         let deadline = Deadline { at, seq: kernel.next_seq() };
         self.agenda.push(deadline, What::Connection(key, Step::SynRetry));
+    }
+
+    /// A step of the handshake did not make it: it comes when the link opens, where that is known.
+    fn stopped(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        (from, to): (NodeId, NodeId),
+        rule: Partition,
+        step: Step,
+    ) {
+        match self.force(kernel, from, to).held_until.filter(|_| rule == Partition::Hold) {
+            Some(at) => {
+                let deadline = Deadline { at, seq: kernel.next_seq() };
+                self.agenda.push(deadline, What::Connection(key, step));
+            }
+            None => self.expect_retry(kernel, key),
+        }
     }
 
     /// A SYN is sent again, or there were enough of them.
@@ -218,8 +237,8 @@ impl World {
     pub(crate) fn syn_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, packet: Packet) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[0].node, connection.ends[1].node);
-        if self.obstacle(kernel, from, to, packet).is_some() {
-            return self.expect_retry(kernel, key);
+        if let Some(rule) = self.obstacle(kernel, from, to, packet) {
+            return self.stopped(kernel, key, (from, to), rule, Step::Syn(packet));
         }
         let Some(connection) = self.connections.get(key) else { return };
         if connection.ends[1].phase != Phase::Gone {
@@ -256,7 +275,7 @@ impl World {
     fn answer_syn(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1].node, connection.ends[0].node);
-        let flight = self.fly(kernel, from, to);
+        let flight = self.fly(kernel, from, to, 0);
         if flight.lost {
             return self.expect_retry(kernel, key);
         }
@@ -268,8 +287,8 @@ impl World {
     pub(crate) fn syn_ack_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, packet: Packet) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1].node, connection.ends[0].node);
-        if self.obstacle(kernel, from, to, packet).is_some() {
-            return self.expect_retry(kernel, key);
+        if let Some(rule) = self.obstacle(kernel, from, to, packet) {
+            return self.stopped(kernel, key, (from, to), rule, Step::SynAck(packet));
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
         match connection.ends[0].phase {

@@ -111,7 +111,7 @@ impl World {
     ) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        let flight = self.fly(kernel, from, to);
+        let flight = self.fly(kernel, from, to, bytes);
         let Some(connection) = self.connections.get_mut(key) else { return };
         let lane = &mut connection.lanes[side];
         let deadline = schedule(kernel, lane, &flight);
@@ -197,7 +197,8 @@ impl World {
             return self.fail_end(kernel, key, side, Errno::TIMED_OUT);
         }
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        let flight = self.fly(kernel, from, to);
+        let bytes = connection.lanes[side].flight.front().map_or(0, |segment| segment.bytes);
+        let flight = self.fly(kernel, from, to, bytes);
         let Some(connection) = self.connections.get_mut(key) else { return };
         let lane = &mut connection.lanes[side];
         let deadline = schedule(kernel, lane, &flight);
@@ -323,7 +324,7 @@ impl World {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, node) = (connection.ends[1 - to].node, connection.ends[to].node);
         let after = connection.lanes[1 - to].last_arrival;
-        let flight = self.fly(kernel, from, node);
+        let flight = self.fly(kernel, from, node, 0);
         if flight.lost {
             return self.reset_lost(kernel, key, to);
         }

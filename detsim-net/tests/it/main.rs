@@ -7,4 +7,5 @@ mod misuse;
 mod nodes;
 mod probes;
 mod tcp;
+mod weather;
 mod world;

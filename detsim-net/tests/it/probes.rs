@@ -13,13 +13,13 @@ use crate::tcp::{Pair, connect, echo, listen, read, read_to_end, sleep, text, wr
 
 const MS: Duration = Duration::from_millis(1);
 
-fn has(pair: &Pair, wanted: impl Fn(NetEvent) -> bool) -> bool {
+pub(crate) fn has(pair: &Pair, wanted: impl Fn(NetEvent) -> bool) -> bool {
     let trace = pair.sim.trace();
     trace.moments.iter().any(|moment| matches!(moment.event, Event::Net(event) if wanted(event)))
 }
 
 /// What an echo of some bytes takes, in milliseconds, or its errno.
-fn exchange(pair: &Pair) -> Result<u64, i32> {
+pub(crate) fn exchange(pair: &Pair) -> Result<u64, i32> {
     pair.run(echo(), async {
         let begun = context::now();
         let exchanged = async {
@@ -97,7 +97,7 @@ fn random_resets_reset() {
 }
 
 /// How many of 200 datagrams arrive at the server, and how many of them out of order.
-fn datagrams(pair: &Pair) -> (usize, usize) {
+pub(crate) fn datagrams(pair: &Pair) -> (usize, usize) {
     let server: SocketAddr = "10.0.0.2:53".parse().unwrap();
     let receives = async move {
         let socket = udp(server);

@@ -90,7 +90,11 @@ pub(super) fn color(event: &Event) -> Option<Color> {
         Event::Chose { .. } => Some(Color::Bold),
         Event::Panicked { .. }
         | Event::Net(
-            NetEvent::Dropped { .. } | NetEvent::Partitioned { .. } | NetEvent::Reset { .. },
+            NetEvent::Dropped { .. }
+            | NetEvent::LookupFailed { .. }
+            | NetEvent::Partitioned { .. }
+            | NetEvent::Reset { .. }
+            | NetEvent::Slowed { .. },
         )
         | Event::Node { change: NodeChange::Crashed | NodeChange::Killed, .. } => Some(Color::Red),
         Event::Stepped { .. } => Some(Color::Dim),

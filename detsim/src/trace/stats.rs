@@ -151,7 +151,13 @@ impl Counts {
             NetEvent::Dropped { .. } => link.lost += 1,
             NetEvent::Duplicated { .. } => link.twice += 1,
             NetEvent::Held { .. } => link.held += 1,
-            NetEvent::Healed { .. } | NetEvent::Partitioned { .. } | NetEvent::Reset { .. } => {}
+            NetEvent::Healed { .. }
+            | NetEvent::Lagged { .. }
+            | NetEvent::LookupFailed { .. }
+            | NetEvent::Partitioned { .. }
+            | NetEvent::Reset { .. }
+            | NetEvent::Shortened { .. }
+            | NetEvent::Slowed { .. } => {}
         }
     }
 

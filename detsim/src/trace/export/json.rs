@@ -183,9 +183,13 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
         NetEvent::Duplicated { message, .. } => ("duplicated", Some(message)),
         NetEvent::Healed { .. } => ("healed", None),
         NetEvent::Held { message, .. } => ("held", Some(message)),
+        NetEvent::Lagged { message, .. } => ("lagged", Some(message)),
+        NetEvent::LookupFailed { .. } => ("lookup failed", None),
         NetEvent::Partitioned { .. } => ("partitioned", None),
         NetEvent::Reset { .. } => ("reset", None),
         NetEvent::Sent { message, .. } => ("sent", Some(message)),
+        NetEvent::Shortened { .. } => ("shortened", None),
+        NetEvent::Slowed { .. } => ("slowed", None),
     };
     object.text("event", word);
     if let Some(message) = message {
@@ -194,7 +198,17 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
     match *event {
         NetEvent::Dropped { why, .. } => object.text("why", why.words()),
         NetEvent::Sent { latency_ns, .. } => object.number("latency_ns", latency_ns.get()),
-        NetEvent::Healed { from, to } | NetEvent::Partitioned { from, to, .. } => {
+        NetEvent::LookupFailed { node } => object.text("node", tables.node_shown(node)),
+        NetEvent::Shortened { node, bytes } => {
+            object.text("node", tables.node_shown(node));
+            object.number("bytes", bytes.get());
+        }
+        NetEvent::Healed { from, to }
+        | NetEvent::Partitioned { from, to, .. }
+        | NetEvent::Slowed { from, to, .. } => {
+            if let NetEvent::Slowed { factor, .. } = *event {
+                object.number("factor", factor);
+            }
             for (name, set) in [("from", from), ("to", to)] {
                 let names = tables.set(set).iter().map(|node| tables.node_shown(*node).to_string());
                 object.text(name, names.collect::<Vec<_>>().join(" "));

@@ -92,7 +92,13 @@ impl Model {
             }
             NetEvent::Partitioned { from, to, .. } => self.cut.push((place, from, to)),
             NetEvent::Healed { from, to } => self.heal(trace, place, from, to),
-            NetEvent::Duplicated { .. } | NetEvent::Held { .. } | NetEvent::Reset { .. } => {}
+            NetEvent::Duplicated { .. }
+            | NetEvent::Held { .. }
+            | NetEvent::Lagged { .. }
+            | NetEvent::LookupFailed { .. }
+            | NetEvent::Reset { .. }
+            | NetEvent::Shortened { .. }
+            | NetEvent::Slowed { .. } => {}
         }
     }
 

@@ -1,0 +1,187 @@
+//! What goes wrong on a network, and how often.
+//!
+//! Owns: [`NetFaults`], and how the seed draws one: each family of faults is in it or not, at an intensity
+//! of its own, because faults of one kind hide those of another. Does not own: what brings them about
+//! (`link.rs`, `weather.rs`, `dns.rs`).
+
+use std::time::Duration;
+
+use detsim_executor::rng::hash_bytes;
+use detsim_executor::{Anchor, Choices, Domain, Ratio};
+
+/// What goes wrong on the links under sockets, and how often. The default is a local network on which
+/// nothing does.
+///
+/// Rates are probabilities in `0.0..=1.0`, for each packet unless said otherwise. Gaps are mean times from
+/// the end of one incident to the beginning of the next; `None` is never. Incidents last 2^k ms for a k of
+/// 0 to 14, or half to twice as long as one of the timers that are armed then. Loopback is spared.
+///
+/// # Examples
+/// ```
+/// use detsim_executor::Sim;
+/// use detsim_net::{Net, NetFaults};
+/// use std::time::Duration;
+/// let sim = Sim::new(7);
+/// let net = Net::of(&sim);
+/// net.set_faults(&NetFaults {
+///     drop_rate: 0.1,
+///     partition_gap: Some(Duration::from_secs(10)),
+///     ..NetFaults::default()
+/// });
+/// // Or whatever the seed has in store:
+/// let drawn = net.draw_faults();
+/// # drop(drawn);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct NetFaults {
+    /// The least time that a packet takes.
+    pub delay_min: Duration,
+    /// The most, but for what follows.
+    pub delay_max: Duration,
+    /// How often a packet takes 2 to 100 times as long.
+    pub tail_rate: f64,
+    /// Bytes that each link takes in a second; `None` for any number.
+    pub bandwidth: Option<u64>,
+    /// How often a packet is lost at either end of its way. A connection loses time by it.
+    pub drop_rate: f64,
+    /// How often a datagram comes twice.
+    pub duplicate_rate: f64,
+    /// How often sending a segment resets its connection.
+    pub reset_rate: f64,
+    /// How often a lookup of a name fails.
+    pub lookup_failure_rate: f64,
+    /// Partitions of the nodes: one is cut off, two sides, one way, two sides with a bridge; what is sent
+    /// across is lost, held or slow.
+    pub partition_gap: Option<Duration>,
+    /// One link holds everything, and lets it go in a burst.
+    pub jam_gap: Option<Duration>,
+    /// Half of the nodes are cut off, one after the other, and come back, one after the other.
+    pub swizzle_gap: Option<Duration>,
+    /// One link takes 2 to 100 times as long.
+    pub slow_gap: Option<Duration>,
+}
+
+impl Default for NetFaults {
+    fn default() -> Self {
+        Self {
+            delay_min: Duration::from_micros(100),
+            delay_max: Duration::from_millis(1),
+            tail_rate: 0.0,
+            bandwidth: None,
+            drop_rate: 0.0,
+            duplicate_rate: 0.0,
+            reset_rate: 0.0,
+            lookup_failure_rate: 0.0,
+            partition_gap: None,
+            jam_gap: None,
+            swizzle_gap: None,
+            slow_gap: None,
+        }
+    }
+}
+
+impl NetFaults {
+    /// What the seed has in store.
+    pub(crate) fn draw(choices: &mut Choices) -> Self {
+        let mut family = Families { domain: choices.domain("env/net/faults"), choices };
+        let has_jams = family.is_in("jams");
+        Self {
+            delay_min: family.duration("delay", 10..35).unwrap_or(Duration::from_micros(100)),
+            delay_max: Duration::ZERO,
+            tail_rate: family.rate("tail", &[0.0005, 0.001, 0.005, 0.02]),
+            bandwidth: family.duration("bandwidth", 14..27).map(|d| d.as_nanos() as u64),
+            drop_rate: family.rate("loss", &[0.001, 0.005, 0.02, 0.05, 0.1, 0.15]),
+            duplicate_rate: family.rate("duplicates", &[0.01, 0.05, 0.1, 0.25, 0.5]),
+            reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
+            lookup_failure_rate: family.rate("lookups", &[0.05, 0.2, 0.5]),
+            partition_gap: family.duration("partitions", 29..36),
+            jam_gap: family.duration("jams", 30..36).filter(|_| has_jams),
+            swizzle_gap: family.duration("swizzle", 31..36).filter(|_| has_jams),
+            slow_gap: family.duration("slow", 30..36),
+        }
+        .with_spread(&mut family)
+    }
+
+    /// The delays spread from the least to as much again, or up to ten times of it.
+    fn with_spread(mut self, family: &mut Families<'_>) -> Self {
+        let times = 2 + family.below("spread", 9) as u32;
+        self.delay_max = self.delay_min * times;
+        self
+    }
+}
+
+/// How often a family of faults is in.
+const IN: Ratio = Ratio::new(1, 2);
+
+/// Draws, each at the anchor of its family: one more family shifts no other.
+struct Families<'a> {
+    choices: &'a mut Choices,
+    domain: Domain,
+}
+
+impl Families<'_> {
+    fn is_in(&mut self, family: &str) -> bool {
+        self.choices.happens(self.domain, anchor(family), IN)
+    }
+
+    fn below(&mut self, family: &str, bound: u64) -> u64 {
+        self.choices.draw(self.domain, anchor(family), bound, 0)
+    }
+
+    fn rate(&mut self, family: &str, rates: &[f64]) -> f64 {
+        let is_in = self.is_in(family);
+        let at = self.below(family, rates.len() as u64);
+        if is_in { rates[at as usize] } else { 0.0 }
+    }
+
+    /// A power of two in this range of exponents, and up to as much again, in nanoseconds.
+    fn duration(&mut self, family: &str, exponents: std::ops::Range<u32>) -> Option<Duration> {
+        let is_in = self.is_in(family);
+        let exponent = self.below(family, u64::from(exponents.end - exponents.start));
+        let base = 1 << (u64::from(exponents.start) + exponent);
+        let ns = base + self.below(family, base);
+        is_in.then(|| Duration::from_nanos(ns))
+    }
+}
+
+fn anchor(family: &str) -> Anchor {
+    Anchor { actor: hash_bytes(family.as_bytes()), ordinal: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type IsIn<'a> = &'a dyn Fn(&NetFaults) -> bool;
+
+    fn drawn(seed: u64) -> NetFaults {
+        let sim = detsim_executor::Sim::new(seed);
+        sim.with(|kernel| NetFaults::draw(kernel.choices()))
+    }
+
+    #[test]
+    fn every_family_is_in_for_about_half_of_the_seeds() {
+        let all: Vec<NetFaults> = (0..1_000).map(drawn).collect();
+        let share = |is_in: IsIn<'_>| all.iter().filter(|f| is_in(f)).count();
+        let families: [(&str, IsIn<'_>); 11] = [
+            ("delay", &|f| f.delay_min != Duration::from_micros(100)),
+            ("tail", &|f| f.tail_rate > 0.0),
+            ("bandwidth", &|f| f.bandwidth.is_some()),
+            ("loss", &|f| f.drop_rate > 0.0),
+            ("duplicates", &|f| f.duplicate_rate > 0.0),
+            ("resets", &|f| f.reset_rate > 0.0),
+            ("lookups", &|f| f.lookup_failure_rate > 0.0),
+            ("partitions", &|f| f.partition_gap.is_some()),
+            ("jams", &|f| f.jam_gap.is_some()),
+            ("swizzle", &|f| f.swizzle_gap.is_some()),
+            ("slow", &|f| f.slow_gap.is_some()),
+        ];
+        for (name, is_in) in families {
+            let wanted = if matches!(name, "jams" | "swizzle") { 180..320 } else { 430..570 };
+            let share = share(is_in);
+            assert!(wanted.contains(&share), "{name}: {share} of 1000");
+        }
+        assert!(all.iter().all(|f| f.delay_min <= f.delay_max));
+        assert_eq!(drawn(3), drawn(3));
+    }
+}

@@ -1,0 +1,161 @@
+//! How a packet takes a link.
+//!
+//! Owns: what becomes of a packet when it leaves and when it is due, and its events. Does not own: what it
+//! carries, or what a link does (`link.rs`). Invariant: a packet is lost, held or delivered as the link,
+//! the rules of the scenario and the weather have it, and each of that is an event.
+
+use detsim_executor::event::{DropReason, NetEvent, Wide};
+use detsim_executor::rng::fold;
+use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
+
+use super::{FIRST_MESSAGE, Flight, Packet, What, World};
+use crate::link::{Fate, Load, Partition, Passage};
+use crate::rule::Verdict;
+use crate::weather::Force;
+
+/// What a packet has beside what it carries.
+const HEADER_BYTES: usize = 40;
+
+impl World {
+    /// A packet of so many bytes leaves, headers not counted.
+    pub(crate) fn fly(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+        bytes: usize,
+    ) -> Flight {
+        let now = kernel.now();
+        let place = self.place(kernel, from, to);
+        let force = self.force(kernel, from, to);
+        let link = self.links.at_mut(place);
+        let load = Load { bytes: bytes + HEADER_BYTES, slowness: force.slowness };
+        let launch = link.launch(now, load, kernel.choices());
+        let sent = fold(link.sig(), u64::from(launch.ordinal));
+        let history = match kernel.task_history() {
+            Some(history) => history,
+            None => &mut self.hosts.of(from).history,
+        };
+        *history = fold(*history, sent);
+        let history = *history;
+        let message = self.messages;
+        self.messages = message.wrapping_add(1).max(FIRST_MESSAGE);
+        let verdict = if from == to { Verdict::Pass } else { self.rules.judge(from, to) };
+        let at = match verdict {
+            _ if from == to && kernel.is_clock_paused() => now,
+            Verdict::Delay(longer) => launch.at + longer,
+            _ => launch.at,
+        };
+        kernel.record_with(|_| {
+            let latency_ns = Wide::new((at - now).as_nanos() as u64);
+            Event::Net(NetEvent::Sent { message, from, to, latency_ns })
+        });
+        if launch.lags {
+            kernel.record_with(|_| Event::Net(NetEvent::Lagged { message, from, to }));
+        }
+        let (lost, copy_at) = match launch.fate {
+            _ if verdict == Verdict::Drop => (Some(DropReason::Rule), None),
+            _ if force.cut == Some(Partition::Drop) => (Some(DropReason::Partition), None),
+            Fate::Carried if verdict == Verdict::Duplicate => (None, Some(at)),
+            Fate::Carried => (None, None),
+            Fate::Doubled(at) => (None, Some(at)),
+            Fate::Cut => (Some(DropReason::Partition), None),
+            Fate::Lost => (Some(DropReason::LossAtSend), None),
+        };
+        if let Some(why) = lost {
+            dropped(kernel, message, (from, to), why);
+        }
+        let packet =
+            Packet { passage: Passage { ordinal: launch.ordinal, is_copy: false }, message };
+        Flight { packet, at, lost: lost.is_some(), copy_at, history }
+    }
+
+    /// What keeps a packet that is due from arriving: lost, or held until the link opens.
+    pub(crate) fn obstacle(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+        packet: Packet,
+    ) -> Option<Partition> {
+        let place = self.place(kernel, from, to);
+        let force = self.force(kernel, from, to);
+        let link = self.links.at(place);
+        let message = packet.message;
+        let why = match link.cut().or(force.cut) {
+            Some(Partition::Hold) => {
+                if let (None, Some(at)) = (link.cut(), force.held_until) {
+                    self.expect_clearing(kernel, at);
+                }
+                kernel.record_with(|_| Event::Net(NetEvent::Held { message, from, to }));
+                return Some(Partition::Hold);
+            }
+            Some(Partition::Drop) => DropReason::Partition,
+            None if self.dark.contains(&to) => DropReason::NoReceiver,
+            None if link.loses(packet.passage, kernel.choices()) => DropReason::LossAtDelivery,
+            None => {
+                kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
+                return None;
+            }
+        };
+        dropped(kernel, message, (from, to), why);
+        Some(Partition::Drop)
+    }
+
+    /// Is the way from one host to another closed?
+    pub(crate) fn is_cut(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> bool {
+        let place = self.place(kernel, from, to);
+        let force = self.force(kernel, from, to);
+        let cut = self.links.at(place).cut().or(force.cut);
+        cut.is_some() || self.dark.contains(&from) || self.dark.contains(&to)
+    }
+
+    /// A link that holds by itself holds no more at this moment.
+    fn expect_clearing(&mut self, kernel: &mut Kernel, at: SimTime) {
+        if !self.clearings.contains(&at) {
+            self.clearings.push(at);
+            self.agenda.push(Deadline { at, seq: kernel.next_seq() }, What::Clearing);
+        }
+    }
+
+    pub(super) fn clear_up(&mut self, kernel: &mut Kernel) {
+        let now = kernel.now();
+        self.clearings.retain(|at| *at > now);
+        self.release(kernel);
+    }
+
+    /// What comes by itself on a link.
+    #[inline]
+    pub(crate) fn force(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Force {
+        let Self { weather, hosts, .. } = self;
+        weather.force(kernel, (from, to), || hosts.used())
+    }
+
+    /// The least time from one host to another.
+    pub(crate) fn latency_min(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+    ) -> std::time::Duration {
+        let place = self.place(kernel, from, to);
+        let paused = from == to && kernel.is_clock_paused();
+        let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
+        std::time::Duration::from_nanos(ns)
+    }
+
+    pub(crate) fn place(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> u32 {
+        let place = self.links.place(kernel, from, to);
+        place.expect("invariant: a host is a node of this simulation")
+    }
+}
+
+/// A packet is lost.
+pub(crate) fn dropped(
+    kernel: &mut Kernel,
+    message: u32,
+    (from, to): (NodeId, NodeId),
+    why: DropReason,
+) {
+    kernel.record_with(|_| Event::Net(NetEvent::Dropped { message, from, to, why }));
+}

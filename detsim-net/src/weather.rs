@@ -1,0 +1,208 @@
+//! What goes wrong on the links by itself.
+//!
+//! Owns: when an incident begins and ends, whom it strikes and how, all drawn from the stream
+//! `env/net`; and what is in force at a moment. Does not own: what a link does with it, or what a scenario
+//! says of links, which is theirs beside it ([`crate::links`]).
+//!
+//! # Invariants
+//! - Nothing is due on account of the weather alone: incidents are drawn up to now when a packet asks. So
+//!   hours without traffic cost nothing, and a run that is stuck is seen to be stuck.
+//! - An incident that began and ended unseen is drawn all the same, so that what comes later does not
+//!   depend on who sends when, save for how long it lasts and whom it finds.
+//! - Nothing strikes the way from a node to itself. At most one incident of a kind is on.
+
+mod draws;
+mod incident;
+
+use detsim_executor::rng::fold;
+use detsim_executor::{Anchor, Choices, Domain, Kernel, NodeId, Ratio, SimTime};
+
+use self::draws::Draws;
+use self::incident::{Effect, Incident};
+use crate::link::Partition;
+
+/// See the module's documentation.
+#[derive(Debug)]
+pub(crate) struct Weather {
+    domain: Option<Domain>,
+    kinds: [Schedule; 4],
+    incidents: Vec<Incident>,
+    /// Until then everything is as it is.
+    next_change: SimTime,
+}
+
+/// When incidents of one kind come.
+#[derive(Clone, Copy, Debug)]
+struct Schedule {
+    kind: Kind,
+    /// The mean time from the end of one to the next; 0 where there are none.
+    gap_ns: u64,
+    next: SimTime,
+    drawn: u32,
+}
+
+/// What comes by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Sides that do not hear each other.
+    Partition,
+    /// One link that holds everything, to let it go in a burst.
+    Jam,
+    /// Half of the nodes fall silent one after the other, and come back one after the other.
+    Swizzle,
+    /// One link that takes many times as long.
+    Slow,
+}
+
+/// What is in force on one link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Force {
+    pub(crate) cut: Option<Partition>,
+    pub(crate) slowness: u32,
+    /// When a link that holds opens again.
+    pub(crate) held_until: Option<SimTime>,
+}
+
+impl Force {
+    const NONE: Self = Self { cut: None, slowness: 1, held_until: None };
+}
+
+/// How often an incident that could come does.
+const COMES: Ratio = Ratio::new(15, 16);
+impl Weather {
+    /// Fair: nothing happens.
+    pub(crate) fn fair() -> Self {
+        let kinds = [Kind::Partition, Kind::Jam, Kind::Swizzle, Kind::Slow];
+        Self {
+            domain: None,
+            kinds: kinds.map(|kind| Schedule { kind, gap_ns: 0, next: SimTime::MAX, drawn: 0 }),
+            incidents: Vec::new(),
+            next_change: SimTime::MAX,
+        }
+    }
+
+    /// From now on incidents come with these mean gaps, in the order of the kinds; 0 for none. Those
+    /// that are on end.
+    pub(crate) fn set(&mut self, kernel: &mut Kernel, gaps_ns: [u64; 4]) {
+        self.incidents.iter_mut().for_each(|incident| incident.ends = SimTime::ZERO);
+        self.retire(kernel);
+        let (now, domain) = (kernel.now(), kernel.choices().domain("env/net"));
+        self.domain = Some(domain);
+        for (schedule, gap_ns) in self.kinds.iter_mut().zip(gaps_ns) {
+            schedule.gap_ns = gap_ns;
+            schedule.next = schedule.after(now, domain, kernel.choices());
+        }
+        self.look_ahead();
+    }
+
+    /// What is in force on the link from one host to another at this moment, of all `hosts` there are.
+    #[inline]
+    pub(crate) fn force(
+        &mut self,
+        kernel: &mut Kernel,
+        (from, to): (NodeId, NodeId),
+        hosts: impl FnOnce() -> Vec<NodeId>,
+    ) -> Force {
+        if kernel.now() >= self.next_change {
+            self.advance(kernel, &hosts());
+        }
+        if self.incidents.is_empty() || from == to {
+            return Force::NONE;
+        }
+        self.of_link(kernel.now(), from, to)
+    }
+
+    #[cold]
+    fn of_link(&self, now: SimTime, from: NodeId, to: NodeId) -> Force {
+        let mut force = Force::NONE;
+        let on = self.incidents.iter().filter(|i| i.begins <= now && i.strikes(from, to));
+        for incident in on {
+            match incident.effect {
+                Effect::Slow(slowness) => force.slowness *= slowness,
+                Effect::Cut(Partition::Drop) => force.cut = Some(Partition::Drop),
+                Effect::Cut(Partition::Hold) => {
+                    force.cut.get_or_insert(Partition::Hold);
+                    force.held_until = force.held_until.max(Some(incident.ends));
+                }
+            }
+        }
+        force
+    }
+
+    /// Draws everything that began by now.
+    #[cold]
+    fn advance(&mut self, kernel: &mut Kernel, hosts: &[NodeId]) {
+        let now = kernel.now();
+        for at in 0..self.kinds.len() {
+            while self.kinds[at].next <= now {
+                self.begin(kernel, at, hosts);
+            }
+        }
+        self.retire(kernel);
+        for incident in &mut self.incidents {
+            if incident.begins <= now && !incident.is_told {
+                incident.is_told = true;
+                incident.tell(kernel);
+            }
+        }
+        self.look_ahead();
+    }
+
+    /// The next incident of a kind, and when the one after it comes.
+    fn begin(&mut self, kernel: &mut Kernel, at: usize, hosts: &[NodeId]) {
+        let Some(domain) = self.domain else { return };
+        let schedule = &mut self.kinds[at];
+        let mut draw = schedule.draws(domain);
+        schedule.drawn = schedule.drawn.wrapping_add(1);
+        let (kind, begins) = (schedule.kind, schedule.next);
+        let mut ends = begins;
+        if draw.happens(kernel.choices(), COMES) && hosts.len() > 1 {
+            ends = begins + draw.duration(kernel);
+            draw.incidents(kernel, kind, (begins, ends), hosts, &mut self.incidents);
+        }
+        self.kinds[at].next = self.kinds[at].after(ends, domain, kernel.choices());
+    }
+
+    /// Ends what is over.
+    fn retire(&mut self, kernel: &mut Kernel) {
+        let now = kernel.now();
+        self.incidents.retain(|incident| {
+            let is_over = incident.ends <= now;
+            if is_over && incident.is_told {
+                incident.tell_end(kernel);
+            }
+            !is_over
+        });
+    }
+
+    fn look_ahead(&mut self) {
+        let now_on = self.incidents.iter();
+        let changes = now_on.map(|i| if i.is_told { i.ends } else { i.begins });
+        let next = changes.chain(self.kinds.iter().map(|schedule| schedule.next)).min();
+        self.next_change = next.unwrap_or(SimTime::MAX);
+    }
+}
+
+impl Schedule {
+    /// When the next one comes, counted from a moment.
+    fn after(&self, from: SimTime, domain: Domain, choices: &mut Choices) -> SimTime {
+        if self.gap_ns == 0 {
+            return SimTime::MAX;
+        }
+        let bound = self.gap_ns.saturating_mul(2);
+        let wait_ns = self.draws(domain).below(choices, bound, bound - 1);
+        // Not at once again, whatever is drawn.
+        SimTime::from_nanos(from.as_nanos().saturating_add(wait_ns + 1))
+    }
+
+    fn draws(&self, domain: Domain) -> Draws {
+        let actor = fold(ACTOR, self.kind as u64);
+        Draws { domain, anchor: Anchor { actor, ordinal: self.drawn } }
+    }
+}
+
+/// Whose choices these are.
+const ACTOR: u64 = 0x6e65_742f_656e_7600;
+
+#[cfg(test)]
+mod tests;
