@@ -55,6 +55,8 @@ pub struct BlockedTask {
     pub stack: Vec<String>,
     /// It would have gone on, had anybody polled it.
     pub would_run: bool,
+    /// It returned `Pending`, and whatever it polled kept no waker: nothing can ever wake it.
+    pub unwakeable: bool,
 }
 
 /// One wait.
@@ -118,6 +120,7 @@ impl Kernel {
             waits: waits().map(|wait| self.waits_for(wait)).collect(),
             stack: stack.map_or_else(Vec::new, |stack| stack.frames()),
             would_run: false,
+            unwakeable: false,
         }
     }
 
@@ -285,7 +288,12 @@ impl fmt::Display for BlockedTask {
         write!(f, ", spawned at {}", self.spawned)?;
         writeln!(f, "{}", self.held.shown())?;
         self.waits.iter().try_for_each(|wait| wait.fmt(f))?;
-        if self.waits.is_empty() {
+        if self.unwakeable {
+            writeln!(
+                f,
+                "    polled once more it returned Pending and kept no waker: nothing can wake it"
+            )?;
+        } else if self.waits.is_empty() {
             writeln!(f, "    waits for something that is not of the simulation")?;
         }
         if self.would_run {

@@ -546,7 +546,9 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
     here::begin_poll(word);
     let polled = catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx)));
     let mut kernel = enter();
-    let noted = stack::take_noted().filter(|_| !kernel.brief);
+    let noted = stack::take_noted();
+    let kept_no_waker = noted.is_none();
+    let noted = noted.filter(|_| !kernel.brief);
     let moved = !matches!(polled, Ok(Poll::Pending))
         || here::end_poll()
         || kernel.tasks.get(slot).is_some_and(|task| task.queued || task.ops != ops);
@@ -559,6 +561,7 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
     };
     // A wait of ours is exact: only a foreign one can have missed its wakeup.
     task.would_run = moved && task.waits.iter().all(|wait| wait.granted);
+    task.unwakeable = !moved && kept_no_waker && task.waits.is_empty();
     if matches!(polled, Ok(Poll::Ready(()))) {
         // It has ended under the probe: it must not be polled again.
         let ended = kernel.end_task(slot);

@@ -57,6 +57,11 @@ fn frames_of(text: &str) -> Vec<String> {
             if is_users(function, place) {
                 frames.push(format!("{} at {}", short(function), shown_place(place)));
             }
+            // The same boundary where the debug information has lines only, and names no types.
+            if function == "poll" && place.contains("/slot.rs:") && is_of(place, "detsim-executor")
+            {
+                break;
+            }
         } else if let Some((_, name)) = line.split_once(": ") {
             function = name;
         }
@@ -76,6 +81,22 @@ fn is_users(function: &str, place: &str) -> bool {
     !ours.iter().any(|name| function.starts_with(name))
         && !place.starts_with("/rustc/")
         && !place.contains("/rustlib/src/")
+        && !PACKAGES.iter().any(|package| is_of(place, package))
+}
+
+/// Packages whose frames are not the program's.
+const PACKAGES: [&str; 6] =
+    ["detsim", "detsim-executor", "detsim-fs", "detsim-net", "detsim-shim-tokio", "tokio"];
+
+/// Is this a source file of the package: `../<package>/src/..`, or of a version of it?
+fn is_of(place: &str, package: &str) -> bool {
+    let Some((dir, _)) = place.rsplit_once("/src/") else { return false };
+    let name = dir.rsplit('/').next().unwrap_or(dir);
+    let rest = name.strip_prefix(package);
+    rest.is_some_and(|rest| match rest.strip_prefix('-') {
+        Some(version) => version.starts_with(|first: char| first.is_ascii_digit()),
+        None => rest.is_empty(),
+    })
 }
 
 /// `pool::drain` of `pool::drain::{{closure}}` (an async fn is a closure) and of
@@ -133,6 +154,22 @@ mod tests {
             pool::worker at src/pool.rs:88
             app::main at src/main.rs:5"#]]
         .assert_eq(&frames);
+    }
+
+    #[test]
+    fn debug_information_of_lines_only_tells_frames_by_their_files() {
+        let text = "   0: capture
+             at /r/detsim-executor-0.1.0/src/stack.rs:40:9
+   1: poll<()>
+             at /r/detsim-shim-tokio/src/sync/mutex.rs:140:9
+   2: {closure#0}
+             at /home/u/detsim-app/src/pool.rs:88:21
+   3: poll
+             at /r/detsim-executor-0.1.0/src/slot.rs:100:9
+   4: main
+             at ./src/main.rs:9:1
+";
+        assert_eq!(frames_of(text), ["{closure#0} at src/pool.rs:88"]);
     }
 
     #[test]

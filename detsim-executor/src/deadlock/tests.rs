@@ -28,6 +28,7 @@ fn task(number: u32, waits_for: &[u32]) -> BlockedTask {
         }],
         stack: Vec::new(),
         would_run: false,
+        unwakeable: false,
     }
 }
 
