@@ -221,6 +221,8 @@ pub enum Role {
     Reads,
     /// Holds it alone, to write: exact.
     Writes,
+    /// Waits in front to write, and no reader passes it: exact.
+    Ahead,
 }
 
 /// Somebody who has to do with a resource.

@@ -4,7 +4,7 @@
 //! own: when a run is stuck ([`crate::run`]). Invariants: everything is in the order of task
 //! numbers; a cycle is named once, from its lowest task on.
 
-use crate::block::{Role, Wait};
+use crate::block::{OpKind, ResourceKind, Role, Wait};
 use crate::failure::Where;
 use crate::kernel::Kernel;
 use crate::site;
@@ -142,6 +142,14 @@ impl Kernel {
             count: party.count,
             finished: !party.task.is_nobody() && self.tasks.live(party.task.word).is_none(),
         });
+        let ahead = self.writer_ahead(wait).map(|writer| PartyShown {
+            task: self.shown_task(writer.task),
+            number: Some(writer.task.number),
+            role: Role::Ahead,
+            site: site::shown(writer.site),
+            count: 1,
+            finished: false,
+        });
         WaitsFor {
             op: wait.op.word().to_owned(),
             resource: resource.kind.word().to_owned(),
@@ -149,8 +157,22 @@ impl Kernel {
             site: site::shown(wait.site),
             since: wait.since,
             granted: wait.granted,
-            parties: parties.collect(),
+            parties: parties.chain(ahead).collect(),
         }
+    }
+
+    /// Who waits to write, in front of one who waits to read while others read.
+    fn writer_ahead(&self, wait: &Wait) -> Option<&Wait> {
+        let resource = &self.graph.resources[wait.object as usize];
+        let others_read = resource.parties.iter().all(|party| party.role == Role::Reads);
+        if resource.kind != ResourceKind::RwLock || wait.op != OpKind::Read || !others_read {
+            return None;
+        }
+        let is_ahead = |other: &&Wait| {
+            let is_of_it = other.object == wait.object && other.op == OpKind::Write;
+            is_of_it && !other.granted && other.since <= wait.since && other.task != wait.task
+        };
+        self.graph.waits.iter().filter(is_ahead).min_by_key(|other| other.since)
     }
 }
 
@@ -159,10 +181,8 @@ fn cycles(tasks: &[BlockedTask]) -> Vec<Vec<u32>> {
     let edges: BTreeMap<u32, BTreeSet<u32>> = tasks
         .iter()
         .map(|task| {
-            let parties = task.waits.iter().flat_map(|wait| &wait.parties);
-            // Who used something last need not be who would use it next.
-            let alive = parties.filter(|party| !party.finished && party.role != Role::LastUsed);
-            (task.number, alive.filter_map(|party| party.number).collect())
+            let awaited = task.waits.iter().flat_map(WaitsFor::awaited);
+            (task.number, awaited.filter_map(|party| party.number).collect())
         })
         .collect();
     let mut found = BTreeSet::new();
@@ -307,6 +327,18 @@ impl fmt::Display for BlockedTask {
     }
 }
 
+impl WaitsFor {
+    /// Those who have to act for the wait to end.
+    fn awaited(&self) -> impl Iterator<Item = &PartyShown> {
+        let has = |role| self.parties.iter().any(move |party| party.role == role);
+        // Readers let each other in: only who waits in front to write keeps another one out.
+        let passed = if has(Role::Ahead) { Role::Reads } else { Role::LastUsed };
+        // Who used something last need not be who would use it next.
+        let acts = move |role| role != Role::LastUsed && role != passed;
+        self.parties.iter().filter(move |party| !party.finished && acts(party.role))
+    }
+}
+
 impl fmt::Display for WaitsFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { op, resource, created, site, since, .. } = self;
@@ -346,6 +378,7 @@ impl fmt::Display for PartyShown {
             Role::OtherEnd => "its other end was last seen with",
             Role::Reads => "locked for reading by",
             Role::Writes => "locked for writing by",
+            Role::Ahead => "behind the writer",
         };
         write!(f, "      {verb} {}", self.task)?;
         if self.finished {

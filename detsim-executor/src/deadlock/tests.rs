@@ -50,6 +50,15 @@ fn two_rings_are_two() {
 }
 
 #[test]
+fn a_reader_waits_for_the_writer_ahead_and_not_for_readers() {
+    let mut tasks = [task(1, &[1, 2]), task(2, &[1])];
+    let parties = &mut tasks[0].waits[0].parties;
+    (parties[0].role, parties[1].role) = (Role::Reads, Role::Ahead);
+    tasks[1].waits[0].parties[0].role = Role::Reads;
+    assert_eq!(cycles(&tasks), [vec![1, 2]]);
+}
+
+#[test]
 fn a_chain_is_no_ring() {
     assert!(cycles(&[task(1, &[2]), task(2, &[9])]).is_empty());
 }

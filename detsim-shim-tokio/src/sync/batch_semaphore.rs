@@ -423,6 +423,15 @@ impl<'a> Acquire<'a> {
         Some(Poll::Ready(Ok(wanted.key)))
     }
 
+    /// What a wait for this operation is called: a lock is waited for to read, or to write.
+    fn shown(&self, operation: OpKind) -> OpKind {
+        match self.role {
+            Role::Reads => OpKind::Read,
+            Role::Writes => OpKind::Write,
+            _ => operation,
+        }
+    }
+
     /// Takes the permits, or begins to wait.
     fn poll_first(
         &mut self,
@@ -443,7 +452,8 @@ impl<'a> Acquire<'a> {
         let task = operate(kernel.as_deref_mut(), &mut state.object, operation);
         let site = self.site;
         let parties = state.holders.parties();
-        let waiter = Block::wait(kernel, &mut state.object, operation, site, parties, waker);
+        let (object, waits) = (&mut state.object, self.shown(operation));
+        let waiter = Block::wait(kernel, object, waits, site, parties, waker);
         // What is free is not enough: it is the beginning of what this one waits for.
         let missing = self.count - std::mem::take(&mut state.free) as u32;
         let Self { count, role, .. } = *self;
@@ -497,7 +507,8 @@ impl<'a> Acquire<'a> {
         let (operation, _) = state.operations();
         let task = kernel.as_ref().map_or(TaskTag::NOBODY, |kernel| kernel.current_tag());
         let Self { count, role, site, .. } = *self;
-        let waiter = Block::wait(kernel, &mut state.object, operation, site, &[], nobody());
+        let (object, waits) = (&mut state.object, self.shown(operation));
+        let waiter = Block::wait(kernel, object, waits, site, &[], nobody());
         let wanted = Wanted { task, site, role, count, missing: 0, key };
         self.ticket = Some(state.queue.push_granted(waiter, wanted));
     }

@@ -236,7 +236,7 @@ fn every_kind_of_wait_says_who_had_to_do_with_it() {
                        it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at src/macros/join.rs:29
                        it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at tests/it/deadlock.rs:213
               task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:202
-                waits: lock at detsim-shim-tokio/tests/it/deadlock.rs:202
+                waits: write at detsim-shim-tokio/tests/it/deadlock.rs:202
                   for the RwLock of detsim-shim-tokio/tests/it/deadlock.rs:200, since step 2
                   locked for reading by task 0 "main" at detsim-shim-tokio/tests/it/deadlock.rs:209
                 stack: it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at tests/it/deadlock.rs:202

@@ -16,6 +16,7 @@
 //! | [`relock`] | a method that holds a lock calls one that takes it |
 //! | [`req_resp_full`] | all requests are sent before the first reply is read |
 //! | [`ring3`] | three tasks, three locks, each takes its own and its neighbour's |
+//! | [`rw_recursive_read`] | a reader reads again, behind a writer that waits for it |
 //! | [`send_under_lock`] | a full channel is sent to under the lock that its receiver needs |
 //! | [`toctou_await`] | a count is checked, then awaited over, then acted on |
 
@@ -27,5 +28,6 @@ pub mod permit_leak_on_cancel;
 pub mod relock;
 pub mod req_resp_full;
 pub mod ring3;
+pub mod rw_recursive_read;
 pub mod send_under_lock;
 pub mod toctou_await;

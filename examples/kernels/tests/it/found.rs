@@ -192,6 +192,20 @@ fn ring3_is_one_cycle_of_three() {
 }
 
 #[test]
+fn a_reader_that_reads_again_waits_behind_the_writer_that_waits_for_it() {
+    let waits = [
+        "waits: read at examples/kernels/src/rw_recursive_read.rs:29",
+        "waits: write at examples/kernels/src/rw_recursive_read.rs:45",
+        "behind the writer task 2 at examples/kernels/src/rw_recursive_read.rs:45",
+    ];
+    check(
+        "rw_recursive_read",
+        100,
+        &["cycle: task 1 -> task 2 -> task 1", waits[0], waits[1], waits[2]],
+    );
+}
+
+#[test]
 fn a_send_under_a_lock_is_a_cycle_over_a_channel() {
     let waits = "waits: send at examples/kernels/src/send_under_lock.rs:23";
     check("send_under_lock", 100, &["DEADLOCK", waits, "cycle: task 1 -> task 2 -> task 1"]);

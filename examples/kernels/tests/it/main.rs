@@ -40,6 +40,7 @@ kernels! {
     relock
     req_resp_full
     ring3
+    rw_recursive_read
     send_under_lock
     toctou_await
 }

@@ -24,6 +24,7 @@ fn traces(seed: u64) -> String {
         trace(seed, kernels::relock::buggy),
         trace(seed, kernels::req_resp_full::buggy),
         trace(seed, kernels::ring3::buggy),
+        trace(seed, kernels::rw_recursive_read::buggy),
         trace(seed, kernels::send_under_lock::buggy),
         trace(seed, kernels::toctou_await::buggy),
     ];
