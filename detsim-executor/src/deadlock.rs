@@ -36,7 +36,7 @@ pub enum Held {
     ByRuntime,
 }
 
-/// A task that waits.
+/// A task that has not ended, and what it waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedTask {
     /// Its number.
@@ -53,6 +53,8 @@ pub struct BlockedTask {
     pub waits: Vec<WaitsFor>,
     /// The awaits it is in, innermost first.
     pub stack: Vec<String>,
+    /// It waits for nothing: it is to be polled.
+    pub ready: bool,
     /// It would have gone on, had anybody polled it.
     pub would_run: bool,
     /// It returned `Pending`, and whatever it polled kept no waker: nothing can ever wake it.
@@ -119,6 +121,7 @@ impl Kernel {
             held: self.held(slot),
             waits: waits().map(|wait| self.waits_for(wait)).collect(),
             stack: stack.map_or_else(Vec::new, |stack| stack.frames()),
+            ready: slot.queued,
             would_run: false,
             unwakeable: false,
         }
@@ -308,7 +311,9 @@ impl fmt::Display for BlockedTask {
         write!(f, ", spawned at {}", self.spawned)?;
         writeln!(f, "{}", self.held.shown())?;
         self.waits.iter().try_for_each(|wait| wait.fmt(f))?;
-        if self.unwakeable {
+        if self.ready {
+            writeln!(f, "    is ready to run")?;
+        } else if self.unwakeable {
             writeln!(
                 f,
                 "    polled once more it returned Pending and kept no waker: nothing can wake it"

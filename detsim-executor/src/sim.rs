@@ -369,6 +369,12 @@ impl Sim {
         Node { sim: Self::from_shared(Rc::clone(&self.shared)), id }
     }
 
+    /// The tasks that have not ended, by number, and what each waits for.
+    #[track_caller]
+    pub fn living(&self) -> Vec<crate::BlockedTask> {
+        self.with(|kernel| kernel.deadlock().tasks)
+    }
+
     /// The fingerprint of the run so far.
     #[track_caller]
     pub fn hash(&self) -> RunHash {

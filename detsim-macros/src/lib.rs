@@ -60,6 +60,7 @@ impl fmt::Display for Role {
 /// | `preempt = "ops"` | where a task may lose its turn: at every operation, or `"await"` |
 /// | `start_paused = true` | whether the clock stands still until the test waits for it (async only) |
 /// | `flavor = "multi_thread"` | the runtime: `"current_thread"` or `"multi_thread"` (async only) |
+/// | `leaks = "fail"` | whether a task that is alive when the test ends fails it; `"ignore"`, as tokio does, otherwise |
 /// | `minimize` | cut a failing run down to the choices that matter, at the end of the sweep |
 /// | `crate = "path"` | the crate to call, where it is not named `tokio` (async) or `detsim` |
 ///

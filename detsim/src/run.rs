@@ -5,6 +5,7 @@
 //! the kernel. Does not own: the process around a run ([`crate::attempt`], [`crate::worker`]) nor
 //! the kernel. Invariant: a run that failed has the hash of what it did until then.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
 use std::io::Write;
@@ -93,16 +94,36 @@ fn drive(
     });
     let so_far = measures(&sim, options);
     let (failure, escapes) = (sim.failure(), escapes(&sim));
+    let leaked = leaked(spec, &sim);
     let torn_down = catch_unwind(AssertUnwindSafe(|| sim.finish()));
     let failed = match (ended, torn_down) {
         (Err(message), _) => explained(failure, panicked(message)),
         (Ok(Err(error)), _) => explained(failure, returned(error)),
         (Ok(Ok(())), Err(payload)) => panicked(hook::message_of(&*payload)),
         (Ok(Ok(())), Ok(Err(failure))) => of_kernel(&failure),
-        (Ok(Ok(())), Ok(Ok(()))) => return so_far,
+        (Ok(Ok(())), Ok(Ok(()))) => match leaked {
+            Some(leaked) => leaked,
+            None => return so_far,
+        },
     };
     let failed = Failed { report: failed.report + &escapes, ..failed };
     RunOutcome { verdict: Verdict::Fail(failed), ..so_far }
+}
+
+/// The tasks that are alive at the end of a test that does not want any.
+fn leaked(spec: &Spec, sim: &Sim) -> Option<Failed> {
+    let alive =
+        if spec.leaks == Some("fail") && sim.is_alive() { sim.living() } else { Vec::new() };
+    let sites: BTreeSet<&str> = alive.iter().map(|task| task.spawned.as_str()).collect();
+    let sites = sites.into_iter().collect::<Vec<_>>().join(" ");
+    let tasks = if alive.len() == 1 { "task was" } else { "tasks were" };
+    let mut report = format!("LEAK: {} {tasks} alive when the test ended\n", alive.len());
+    alive.iter().for_each(|task| report.push_str(&task.to_string()));
+    (!alive.is_empty()).then(|| Failed {
+        kind: Kind::Leak,
+        signature: format!("leak {sites}"),
+        report: report.trim_end().to_owned(),
+    })
 }
 
 /// What the seed does not determine, for the report of a failure that may not repeat.
@@ -233,6 +254,7 @@ pub(crate) fn progress(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_program_runs_the_seed_it_names_and_returns_what_it_returns() {
@@ -286,6 +308,27 @@ mod tests {
         let spec = Spec::new("crate::test", file!(), line!());
         assert!(matches!(verdict(&spec), Verdict::Fail(Failed { kind: Kind::Panic, .. })));
         assert_eq!(verdict(&spec.unhandled_panic("ignore")), Verdict::Pass);
+    }
+
+    #[test]
+    fn a_task_that_outlives_its_test_is_a_leak_where_the_test_says_so() {
+        let verdict = |spec: &Spec| {
+            let mut run = |sim: &mut Sim| {
+                drop(sim.spawn("heartbeat", std::future::pending::<()>()));
+                drop(sim.spawn("done", async {}));
+                sim.run_for(Duration::from_secs(1)).map(drop).map_err(|f| f.to_string())
+            };
+            drive(spec, 1, &RunOptions::default(), &mut run).verdict
+        };
+        let spec = || Spec::new("crate::test", file!(), line!());
+        assert_eq!(verdict(&spec()), Verdict::Pass);
+        assert_eq!(verdict(&spec().leaks("ignore")), Verdict::Pass);
+        let Verdict::Fail(failed) = verdict(&spec().leaks("fail")) else { panic!("it passed") };
+        assert_eq!(failed.kind, Kind::Leak);
+        assert!(failed.signature.starts_with("leak detsim/src/run.rs:"), "{}", failed.signature);
+        let mut lines = failed.report.lines();
+        assert_eq!(lines.next(), Some("LEAK: 1 task was alive when the test ended"));
+        assert!(lines.next().unwrap().starts_with("  task 0 \"heartbeat\""), "{}", failed.report);
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub struct Spec {
     pub(crate) seed: Option<u64>,
     pub(crate) unhandled_panic: Option<&'static str>,
     pub(crate) runtime_name: Option<&'static str>,
+    pub(crate) leaks: Option<&'static str>,
     pub(crate) minimize: bool,
     pub(crate) limits: Limits,
 }
@@ -86,6 +87,7 @@ impl Spec {
             built: Built::Plain,
             seed: None,
             unhandled_panic: None,
+            leaks: None,
             runtime_name: None,
             minimize: false,
             limits: Limits::DEFAULT,
@@ -157,6 +159,13 @@ impl Spec {
     #[must_use]
     pub const fn unhandled_panic(mut self, behavior: &'static str) -> Self {
         self.unhandled_panic = Some(behavior);
+        self
+    }
+
+    /// What a task that is alive when the test has ended means: `fail` or `ignore`.
+    #[must_use]
+    pub const fn leaks(mut self, leaks: &'static str) -> Self {
+        self.leaks = Some(leaks);
         self
     }
 

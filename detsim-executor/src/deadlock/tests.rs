@@ -27,6 +27,7 @@ fn task(number: u32, waits_for: &[u32]) -> BlockedTask {
             parties: waits_for.iter().map(party).collect(),
         }],
         stack: Vec::new(),
+        ready: false,
         would_run: false,
         unwakeable: false,
     }

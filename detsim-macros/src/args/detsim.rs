@@ -18,6 +18,7 @@ use crate::function::Shape;
 const STRATEGIES: &[&str] = &["random", "fifo"];
 
 const PREEMPTIONS: &[&str] = &["ops", "await"];
+const LEAKS: &[&str] = &["fail", "ignore"];
 const FLAVORS: &[&str] = &["current_thread", "multi_thread"];
 
 const SEED: Argument = Argument::new("seed", Kind::Number, "847291");
@@ -28,11 +29,12 @@ const PREEMPT: Argument = Argument::new("preempt", Kind::OneOf(PREEMPTIONS), "\"
 const START_PAUSED: Argument = Argument::new("start_paused", Kind::Flag, "true").async_only();
 const FLAVOR: Argument =
     Argument::new("flavor", Kind::OneOf(FLAVORS), "\"current_thread\"").async_only();
+const LEAKED: Argument = Argument::new("leaks", Kind::OneOf(LEAKS), "\"fail\"");
 const MINIMIZE: Argument = Argument::new("minimize", Kind::Switch, "true");
 const CRATE: Argument = Argument::new("crate", Kind::Root, "\"path::to::crate\"");
 
 const TEST: &[Argument] =
-    &[SEEDS, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, MINIMIZE, CRATE];
+    &[SEEDS, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, LEAKED, MINIMIZE, CRATE];
 const MAIN: &[Argument] = &[SEED, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, CRATE];
 
 /// One argument that may be given.

@@ -114,7 +114,7 @@ fn what_is_right_is_kept_beside_what_is_wrong() {
             . strategy ("random")
             . max_steps (7)
             error: `seeds` takes an integer of at least 1, as in `seeds = 5000`
-            error: unknown argument `flavour` (did you mean `flavor`?); `#[detsim::test]` takes `seeds`, `strategy`, `max_steps`, `preempt`, `start_paused`, `flavor`, `minimize`, `crate`
+            error: unknown argument `flavour` (did you mean `flavor`?); `#[detsim::test]` takes `seeds`, `strategy`, `max_steps`, `preempt`, `start_paused`, `flavor`, `leaks`, `minimize`, `crate`
             error: `start_paused` has no meaning here: a `fn(sim: &mut Sim)` runs on the kernel, without a tokio runtime
         "#]],
     );

@@ -48,6 +48,10 @@ impl Spec {
         self.called("max_steps", steps)
     }
 
+    pub(crate) fn leaks(self, leaks: &'static str) -> Self {
+        self.called("leaks", leaks)
+    }
+
     pub(crate) fn preempt(self, preempt: &'static str) -> Self {
         self.called("preempt", preempt)
     }

@@ -84,11 +84,17 @@ async fn the_body_may_await_and_return_early() {
     panic!("went on after `return`");
 }
 
-#[detsim_macros::test(crate = "crate::fake", seeds = 3, strategy = "fifo", preempt = "ops")]
+#[detsim_macros::test(
+    crate = "crate::fake",
+    seeds = 3,
+    strategy = "fifo",
+    preempt = "ops",
+    leaks = "fail"
+)]
 fn a_scenario_is_given_the_simulation(sim: &mut Sim) {
     sim.steps += 1;
     assert_eq!(sim.steps, 1);
-    assert_calls(&["seeds(3)", "strategy(fifo)", "preempt(ops)"]);
+    assert_calls(&["seeds(3)", "strategy(fifo)", "preempt(ops)", "leaks(fail)"]);
 }
 
 #[detsim_macros::test(crate = "crate::fake")]
