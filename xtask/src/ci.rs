@@ -12,7 +12,7 @@ use clap::Args;
 use crate::failure::{Failure, Result};
 use crate::process::{self, Config};
 use crate::steps::Steps;
-use crate::{bench, readme, test, tidy};
+use crate::{bench, conformance, readme, test, tidy};
 
 /// Run everything that a change has to pass.
 #[derive(Args, Debug)]
@@ -29,6 +29,7 @@ impl Ci {
         for config in Config::BOTH {
             steps.run(&config.label("tests"), |tally| test::run_tests(config, tally));
         }
+        steps.run("conformance, first part", |tally| conformance::check(CONFORMANCE, tally));
         steps.run_plain("determinism", determinism);
         steps.run_plain("README commands", readme::run_commands);
         steps.run("benches", bench::check);
@@ -57,6 +58,10 @@ fn lint(steps: &mut Steps) {
         });
     }
 }
+
+/// The programs of tokio's test-suite that every change is judged by, as their names begin. All of
+/// them take minutes more, and are for `--full`.
+const CONFORMANCE: &[&str] = &["sync_", "time_"];
 
 /// Commands of this program whose standard output is the same in every process that runs them:
 /// what sweeps find and tell, run hashes included, and what the worlds' runs come to.

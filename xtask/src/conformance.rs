@@ -89,12 +89,12 @@ impl Conformance {
     }
 }
 
-/// Runs all of them, as CI does. A machine that is busy with other things is given the time that it
-/// needs.
-pub(crate) fn check(tally: &mut Tally) -> Result<Outcome> {
-    let all =
-        Conformance { programs: Vec::new(), jobs: None, repeat: 1, timeout: 30, update: false };
-    tally.passed += all.judge()?.passing();
+/// Runs those programs whose names begin so, or all of them, as CI does. A machine that is busy with
+/// other things is given the time that it needs.
+pub(crate) fn check(programs: &[&str], tally: &mut Tally) -> Result<Outcome> {
+    let programs = programs.iter().map(|&program| program.to_owned()).collect();
+    let chosen = Conformance { programs, jobs: None, repeat: 1, timeout: 30, update: false };
+    tally.passed += chosen.judge()?.passing();
     Ok(Outcome::Passed)
 }
 

@@ -15,7 +15,7 @@ use crate::test::count_tests;
 const KERNEL: &str = "--package=detsim-executor";
 
 pub(super) fn run(steps: &mut Steps) {
-    steps.run("conformance", conformance::check);
+    steps.run("conformance", |tally| conformance::check(&[], tally));
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
     steps.run("fuzz kv recovery", |_| fuzz_recovery());
