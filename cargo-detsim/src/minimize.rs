@@ -3,7 +3,7 @@
 //! Owns: finding the record of a seed, and calling its test again with it. Does not own: the
 //! minimising, which the test's own process does, nor its report, which this prints.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -133,8 +133,18 @@ impl Minimize {
         for (name, value) in given {
             command.envs(value.map(|value| (name, value)));
         }
+        command.envs(path_with_us().map(|path| ("PATH", path)));
         Ok(command)
     }
+}
+
+/// The path of programs, with the directory of this one at its end: `cargo detsim` is found by it even
+/// where it is not installed.
+#[expect(clippy::disallowed_methods, reason = "a command line passes its environment on")]
+fn path_with_us() -> Option<OsString> {
+    let ours = std::env::current_exe().ok()?.parent()?.to_owned();
+    let path = std::env::var_os("PATH")?;
+    std::env::join_paths(std::env::split_paths(&path).chain([ours])).ok()
 }
 
 /// What the shell may say of other runs.
@@ -198,7 +208,7 @@ mod tests {
     fn variables(wanted: &Minimize) -> String {
         let command = wanted.again(&parse(ENV), &std::env::temp_dir()).unwrap();
         let given = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        let given = given.filter(|(name, _)| *name != "DETSIM_REPLAY");
+        let given = given.filter(|(name, _)| *name != "DETSIM_REPLAY" && *name != "PATH");
         let shown = |(name, value): (&OsStr, &OsStr)| {
             format!("{}={}", name.to_string_lossy(), value.to_string_lossy())
         };

@@ -174,7 +174,7 @@ fn minimized(original: &Path) -> PathBuf {
 }
 
 fn read(path: impl AsRef<Path>) -> Result<Recorded> {
-    trace::read(path.as_ref()).map_err(|error| Failure::new(error.to_string()))
+    trace::read(path.as_ref()).map_err(|error| Failure::new(format!("detsim: {error}")))
 }
 
 /// Prints, also into a pipe whose reader has seen enough.

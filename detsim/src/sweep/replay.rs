@@ -3,6 +3,7 @@
 //! Owns: what is said of a replay: whether it is the recorded run, to its hash, and where it parts
 //! from it. Does not own: how sets are run or searched ([`crate::minimize`]).
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::records::Shelf;
@@ -15,7 +16,7 @@ use crate::failures::store::{self, Place};
 use crate::failures::tape::Tape;
 use crate::hook;
 use crate::minimize::engine::{Engine, Here};
-use crate::minimize::{Budget, Known, minimize, story};
+use crate::minimize::{Budget, Known, Minimized, minimize, story};
 use crate::outcome::{Keeps, RunOptions, Verdict};
 use crate::parting::parting;
 use crate::recording::Recording;
@@ -169,16 +170,20 @@ pub(super) fn minimized(
         None => summary::reproduce(shelf.spec, &shelf.origin, tape.seed),
     };
     let mut text = story::told(&minimized, &command);
-    if let Some(place) = place {
-        let (trace, seed) = (&minimized.recording.trace, minimized.tape.seed);
-        // The text is printed, too, and the choices give the trace again.
-        let _unwritable = place.write(store::STORY, &text);
-        let _unwritable = shelf.write_trace(trace, seed, &place.file(store::MINIMIZED_TRACE));
+    if let Some(error) = place.and_then(|place| keep(shelf, place, &minimized, &text).err()) {
+        text.insert_str(0, &format!("detsim: the minimised run cannot be kept: {error}\n\n"));
     }
     if shelf.config.save {
         text.insert_str(0, &(regressions::save(shelf.spec, &minimized.tape, &text) + "\n\n"));
     }
     Ok(text.trim_end().to_owned())
+}
+
+/// Writes the report and the trace of a minimised run beside its choices.
+fn keep(shelf: &Shelf<'_>, place: &Place, minimized: &Minimized, text: &str) -> io::Result<()> {
+    let (trace, seed) = (&minimized.recording.trace, minimized.tape.seed);
+    shelf.write_trace(trace, seed, &place.file(store::MINIMIZED_TRACE))?;
+    place.write(store::STORY, text)
 }
 
 fn budget(shelf: &Shelf<'_>) -> Budget {

@@ -66,6 +66,10 @@ impl Error {
     }
 }
 
+/// The ways out.
+const ANEW: &str = "run its seed again to write a new one";
+const NAME: &str = "name the directory of a failing run, or the trace.bin in it";
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
@@ -73,9 +77,9 @@ impl fmt::Display for Error {
             None => f.write_str("the trace ")?,
         }
         match &self.kind {
-            Kind::Damaged(what) => write!(f, "is damaged: {what}"),
-            Kind::Foreign => f.write_str("is no trace of detsim: it does not begin as one"),
-            Kind::Io(error) => write!(f, "cannot be read: {error}"),
+            Kind::Damaged(what) => write!(f, "is damaged: {what}; {ANEW}"),
+            Kind::Foreign => write!(f, "is no trace of detsim: it does not begin as one; {NAME}"),
+            Kind::Io(error) => write!(f, "cannot be read: {error}; {NAME}"),
             Kind::Newer { format, detsim, known } => write!(
                 f,
                 "is in format {format} of detsim {detsim}; this is detsim {}, which reads formats \
@@ -83,7 +87,7 @@ impl fmt::Display for Error {
                 env!("CARGO_PKG_VERSION")
             ),
             Kind::Truncated { have, want } => {
-                write!(f, "is cut short: {have} of its {want} bytes are there")
+                write!(f, "is cut short: {have} of its {want} bytes are there; {ANEW}")
             }
         }
     }

@@ -123,6 +123,17 @@ fn what_cannot_be_replayed_says_why() {
 }
 
 #[test]
+fn what_cannot_be_kept_is_told_all_the_same() {
+    let out = fresh("unwritable");
+    let _none = fs::remove_file(&out);
+    fs::write(&out, "a file, where a directory should be").expect("it can be written");
+    let said = race("two_locks", &out, &[("DETSIM_MINIMIZE", "1")]);
+    said.failed().has(" cannot be written: ").has("the minimised run cannot be kept: ");
+    said.has("it takes:\n").has("failing seeds: [");
+    fs::remove_file(&out).expect("it is there");
+}
+
+#[test]
 fn two_locks_are_told_in_one_sentence() {
     let out = fresh("two-locks");
     let said = race("two_locks", &out, &[("DETSIM_MINIMIZE", "1")]);

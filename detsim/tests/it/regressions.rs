@@ -27,6 +27,13 @@ fn what_was_saved_is_replayed_first() {
     let kept: Vec<_> = fs::read_dir(package.join(KEPT)).unwrap().flatten().collect();
     assert_eq!(kept.len(), 2, "the choices, and their story: {kept:?}");
 
+    let records = fs::read_dir(package.join("out/it.races.a_race_over_time")).unwrap().flatten();
+    let record = records.map(|entry| entry.path()).min().expect("the failure has a record");
+    let record = record.to_str().expect("a path in ASCII");
+    let vars = [("DETSIM_REPLAY", record), ("DETSIM_MINIMIZE", "1")];
+    let said = race(&package, "mended", &vars);
+    said.failed().has("no longer lead to the failure").has("now: it passed\n").has("DETSIM_SEED=");
+
     let again = "fails again; no seed was run\nreproduce with: DETSIM_REPLAY=tests/detsim-regr";
     race(&package, "planted", &[]).failed().has("failed: deadlock").has(again);
     race(&package, "edited", &[]).failed().has("failed: deadlock").has(again);
