@@ -66,13 +66,14 @@ pub(crate) fn cycle(
     drive: Drive,
 ) -> Option<Result<Report, Failure>> {
     let Drive { until, main } = drive;
+    let mut place = 0;
     loop {
         let mut kernel = run_ready(lane, shared, main)?;
         kernel.clear_current();
         if let Some(failure) = &kernel.failure {
             return Some(Err(failure.clone()));
         }
-        if main.is_some_and(|main| !kernel.is_alive(main)) {
+        if main.is_some_and(|main| !kernel.is_alive(main, &mut place)) {
             return Some(Ok(kernel.report()));
         }
         kernel.rests += 1;
@@ -418,8 +419,14 @@ impl Kernel {
         Report { steps, completed, now: self.now(), hash }
     }
 
-    fn is_alive(&self, task: TaskNumber) -> bool {
-        self.tasks.living().any(|(_, slot)| slot.number == task.0)
+    /// `place` is where the task was found the last time: looking at all of them costs more the more
+    /// there are.
+    fn is_alive(&self, task: TaskNumber, place: &mut u32) -> bool {
+        if self.tasks.get(*place).is_some_and(|slot| slot.number == task.0) {
+            return true;
+        }
+        let found = self.tasks.living().find(|(_, slot)| slot.number == task.0);
+        found.inspect(|(index, _)| *place = *index).is_some()
     }
 }
 

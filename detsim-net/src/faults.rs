@@ -10,7 +10,7 @@ use detsim_executor::rng::hash_bytes;
 use detsim_executor::{Anchor, Choices, Domain, Ratio};
 
 /// What goes wrong on the links under sockets, and how often. The default is a local network on which
-/// nothing does.
+/// nothing does, but that calls are short.
 ///
 /// Rates are probabilities in `0.0..=1.0`, for each packet unless said otherwise. Gaps are mean times from
 /// the end of one incident to the beginning of the next; `None` is never. Incidents last 2^k ms for a k of
@@ -48,6 +48,9 @@ pub struct NetFaults {
     pub duplicate_rate: f64,
     /// How often sending a segment resets its connection.
     pub reset_rate: f64,
+    /// How often a read or a write of a connection takes less than it could: a quarter, unless said,
+    /// since a program that does not bear that is wrong on any network.
+    pub short_rate: f64,
     /// How often a lookup of a name fails.
     pub lookup_failure_rate: f64,
     /// Partitions of the nodes: one is cut off, two sides, one way, two sides with a bridge; what is sent
@@ -71,6 +74,7 @@ impl Default for NetFaults {
             drop_rate: 0.0,
             duplicate_rate: 0.0,
             reset_rate: 0.0,
+            short_rate: 0.25,
             lookup_failure_rate: 0.0,
             partition_gap: None,
             jam_gap: None,
@@ -93,6 +97,7 @@ impl NetFaults {
             drop_rate: family.rate("loss", &[0.001, 0.005, 0.02, 0.05, 0.1, 0.15]),
             duplicate_rate: family.rate("duplicates", &[0.01, 0.05, 0.1, 0.25, 0.5]),
             reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
+            short_rate: 0.25,
             lookup_failure_rate: family.rate("lookups", &[0.05, 0.2, 0.5]),
             partition_gap: family.duration("partitions", 29..36),
             jam_gap: family.duration("jams", 30..36).filter(|_| has_jams),

@@ -67,6 +67,7 @@ pub(crate) struct World {
     pub(crate) closed: Vec<SocketKey>,
     /// Datagrams on their way.
     pub(crate) parcels: Table<Parcel>,
+    pub(crate) unreachable: Table<Unreachable>,
     pub(crate) agenda: Agenda<What>,
     armed: Option<Deadline>,
     /// What partitions that begin from now on do.
@@ -90,6 +91,8 @@ pub(crate) struct World {
     pub(crate) resets: Ratio,
     /// The stream of short reads and writes.
     pub(crate) short: Option<Domain>,
+    /// How often a read or a write is short.
+    pub(crate) short_rate: Ratio,
 }
 
 /// One socket.
@@ -124,9 +127,20 @@ pub(crate) enum What {
     Connection(ConnectionKey, Step),
     Parcel(ParcelKey),
     /// A socket learns that at its peer, on this node, nobody has the port.
-    Unreachable(SocketKey, SocketAddr, Packet, NodeId),
+    Unreachable(Key<Unreachable>),
     /// Links that held for a while hold no more.
     Clearing,
+}
+
+/// The news that nobody has a port, on its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unreachable {
+    /// Who sent to it.
+    pub(crate) sender: SocketKey,
+    pub(crate) peer: SocketAddr,
+    pub(crate) packet: Packet,
+    /// Where the port would be.
+    pub(crate) from: NodeId,
 }
 
 /// A packet on a link.
@@ -207,8 +221,11 @@ struct Plug {
 impl Device for Plug {
     fn next_deadline(&self) -> Option<Deadline> {
         let mut section = self.sockets.world.enter();
-        section.prune();
-        section.armed = section.agenda.first().map(|(deadline, _)| deadline);
+        if section.agenda.take_changed() {
+            section.prune();
+            section.armed = section.agenda.first().map(|(deadline, _)| deadline);
+            let _ = section.agenda.take_changed();
+        }
         section.armed
     }
 
@@ -241,6 +258,7 @@ impl World {
             unix_names: NameTable::default(),
             closed: Vec::new(),
             parcels: Table::default(),
+            unreachable: Table::default(),
             agenda: Agenda::default(),
             armed: None,
             rule: Partition::Drop,
@@ -255,13 +273,22 @@ impl World {
             clearings: Vec::new(),
             resets: Ratio::NEVER,
             short: None,
+            short_rate: Ratio::new(1, 4),
         }
     }
 
     // ------------------------------------------------------------ events
 
+    #[inline]
     fn arm(&mut self, kernel: &mut Kernel) {
+        if self.agenda.take_changed() {
+            self.arm_anew(kernel);
+        }
+    }
+
+    fn arm_anew(&mut self, kernel: &mut Kernel) {
         self.prune();
+        self.agenda.take_changed();
         let first = self.agenda.first().map(|(deadline, _)| deadline);
         if let (true, Some(device)) = (first != self.armed, self.device) {
             self.armed = first;
@@ -291,14 +318,14 @@ impl World {
     }
 
     fn happen(&mut self, kernel: &mut Kernel) {
-        self.prune();
+        if self.agenda.take_changed() {
+            self.prune();
+        }
         let Some((_, what)) = self.agenda.pop() else { return };
         match what {
             What::Connection(key, step) => self.step(kernel, key, step),
             What::Parcel(key) => self.parcel_due(kernel, key),
-            What::Unreachable(sender, peer, packet, from) => {
-                self.unreachable_due(kernel, sender, peer, packet, from);
-            }
+            What::Unreachable(key) => self.unreachable_due(kernel, key),
             What::Clearing => self.clear_up(kernel),
         }
     }

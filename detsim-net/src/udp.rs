@@ -16,7 +16,7 @@ use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
 use crate::errno::{Errno, Result};
 use crate::host::{Protocol, is_broadcast};
 use crate::link::{Partition, Passage};
-use crate::sockets::{Flight, Packet, SocketKey, SocketKind, What, World, dropped};
+use crate::sockets::{Flight, Packet, SocketKey, SocketKind, Unreachable, What, World, dropped};
 use crate::table::Key;
 use crate::tcp::calls::Readiness;
 use crate::waits::Side;
@@ -300,19 +300,16 @@ impl World {
         let flight = self.fly(kernel, to, from, 0);
         if !flight.lost {
             let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
-            self.agenda.push(deadline, What::Unreachable(sender, parcel.to, flight.packet, to));
+            let news = Unreachable { sender, peer: parcel.to, packet: flight.packet, from: to };
+            let key = self.unreachable.insert(news);
+            self.agenda.push(deadline, What::Unreachable(key));
         }
     }
 
     /// The news that nobody has the port is due.
-    pub(crate) fn unreachable_due(
-        &mut self,
-        kernel: &mut Kernel,
-        sender: SocketKey,
-        peer: SocketAddr,
-        packet: Packet,
-        from: NodeId,
-    ) {
+    pub(crate) fn unreachable_due(&mut self, kernel: &mut Kernel, key: Key<Unreachable>) {
+        let Some(news) = self.unreachable.remove(key) else { return };
+        let Unreachable { sender, peer, packet, from } = news;
         let Ok(entry) = self.entry(sender) else { return };
         let node = entry.node;
         if self.obstacle(kernel, from, node, packet).is_some() {

@@ -103,16 +103,16 @@ impl Weather {
         (from, to): (NodeId, NodeId),
         hosts: impl FnOnce() -> Vec<NodeId>,
     ) -> Force {
-        if kernel.now() >= self.next_change {
-            self.advance(kernel, &hosts());
-        }
-        if self.incidents.is_empty() || from == to {
+        let now = kernel.now();
+        if from == to || (now < self.next_change && self.incidents.is_empty()) {
             return Force::NONE;
         }
-        self.of_link(kernel.now(), from, to)
+        if now >= self.next_change {
+            self.advance(kernel, &hosts());
+        }
+        self.of_link(now, from, to)
     }
 
-    #[cold]
     fn of_link(&self, now: SimTime, from: NodeId, to: NodeId) -> Force {
         let mut force = Force::NONE;
         let on = self.incidents.iter().filter(|i| i.begins <= now && i.strikes(from, to));

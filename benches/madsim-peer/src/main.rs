@@ -3,7 +3,10 @@
 #[cfg(not(madsim))]
 compile_error!("madsim simulates under its cfg only: RUSTFLAGS='--cfg madsim' cargo build");
 
+mod cluster;
 mod net;
+#[path = "../../workloads/net.rs"]
+mod net_text;
 mod peer;
 #[path = "../../workloads/raft.rs"]
 mod raft;
@@ -21,6 +24,6 @@ fn main() -> ExitCode {
 fn run(name: &str, operations: u64) -> Option<Work> {
     match name {
         "raft" => Some(raft::runs(operations)),
-        _ => workloads::run(name, operations),
+        _ => net_text::network(name, operations).or_else(|| workloads::run(name, operations)),
     }
 }

@@ -4,7 +4,10 @@
 #[cfg(not(detsim))]
 compile_error!("detsim simulates under its cfg only: RUSTFLAGS='--cfg detsim' cargo build");
 
+mod cluster;
 mod kv;
+#[path = "../../workloads/net.rs"]
+mod net;
 mod peer;
 mod raft;
 #[path = "../../workloads/workloads.rs"]
@@ -14,6 +17,8 @@ use std::process::ExitCode;
 
 use bench_common::Work;
 
+use crate::cluster::Conditions;
+
 fn main() -> ExitCode {
     bench_common::peer_main(run, workloads::growth)
 }
@@ -22,6 +27,15 @@ fn run(name: &str, operations: u64) -> Option<Work> {
     match name {
         "raft" => Some(raft::runs(operations)),
         "kv" => Some(kv::cycles(operations)),
-        _ => workloads::run(name, operations),
+        "echo-fair" => Some(shared(Conditions::Fair, net::echo, operations)),
+        "echo-rough" => Some(shared(Conditions::Rough, net::echo, operations)),
+        "bulk-fair" => Some(shared(Conditions::Fair, net::bulk, operations)),
+        "bulk-rough" => Some(shared(Conditions::Rough, net::bulk, operations)),
+        _ => net::network(name, operations).or_else(|| workloads::run(name, operations)),
     }
+}
+
+fn shared(conditions: Conditions, work: fn(u64, u64), operations: u64) -> Work {
+    cluster::shared(conditions, work, operations);
+    Work::of(operations)
 }

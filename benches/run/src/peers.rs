@@ -18,6 +18,7 @@ pub(crate) const PEERS: &[Peer] = &[
     Peer { name: OURS, package: "ours", rustflags: "--cfg detsim" },
     Peer { name: "tokio", package: "tokio-peer", rustflags: "" },
     Peer { name: "madsim", package: "madsim-peer", rustflags: "--cfg madsim" },
+    Peer { name: "turmoil", package: "turmoil-peer", rustflags: "" },
 ];
 
 /// A package that runs the workloads.

@@ -24,7 +24,6 @@ impl World {
         buffers: &mut [IoSliceMut<'_>],
         peeks: bool,
     ) -> Result<usize> {
-        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         let read = match &self.entry(key)?.kind {
             SocketKind::Unix(Unix::Stream(Stream { read, .. }) | Unix::Receiver(read)) => {
                 let channel = *read;
@@ -32,7 +31,8 @@ impl World {
             }
             _ => self.tcp_read(kernel, key, buffers, peeks)?,
         };
-        if read > 0 && read < wanted && !peeks && !self.truth(key)?.readable {
+        let is_short = || read < buffers.iter().map(|buffer| buffer.len()).sum();
+        if read > 0 && !peeks && is_short() && !self.truth(key)?.readable {
             self.entry_mut(key)?.ready[0] = false;
         }
         Ok(read)

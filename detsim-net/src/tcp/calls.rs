@@ -7,7 +7,7 @@
 use std::io::{IoSlice, IoSliceMut};
 
 use detsim_executor::event::{NetEvent, Wide};
-use detsim_executor::{Anchor, Event, Kernel, Ratio};
+use detsim_executor::{Anchor, Event, Kernel};
 
 use super::connection::Phase;
 use super::lane::Fin;
@@ -30,9 +30,6 @@ pub struct Readiness {
     pub error: bool,
 }
 
-/// How often a read or a write is short.
-const SHORT: Ratio = Ratio::new(1, 4);
-
 impl World {
     /// Has the connect ended, and well?
     pub(crate) fn tcp_connected(&mut self, key: SocketKey) -> Result<()> {
@@ -53,15 +50,15 @@ impl World {
         buffers: &mut [IoSliceMut<'_>],
         peeks: bool,
     ) -> Result<usize> {
-        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         let (key, side) = self.end_of(key)?;
         let connection = self.connection_mut(key)?;
-        let lane = &connection.lanes[1 - side];
-        let bytes = wanted.min(lane.readable());
+        let readable = connection.lanes[1 - side].readable();
         // Linux lets even a read of no bytes wait for some.
-        if lane.readable() == 0 {
+        if readable == 0 {
             return connection.read_nothing(side);
         }
+        let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        let bytes = wanted.min(readable);
         let bytes = self.shorten(kernel, key, side, bytes)?;
         let connection = self.connection_mut(key)?;
         let lane = &mut connection.lanes[1 - side];
@@ -75,6 +72,9 @@ impl World {
         }
         if !peeks {
             lane.consume(bytes);
+            if lane.unsent() == 0 {
+                return Ok(bytes);
+            }
             self.update_window(kernel, key, 1 - side);
         }
         Ok(bytes)
@@ -174,15 +174,18 @@ impl World {
         side: usize,
         bytes: usize,
     ) -> Result<usize> {
+        if bytes < 2 || self.short_rate.is_never() {
+            return Ok(bytes);
+        }
         let connection = self.connections.get_mut(key).ok_or(Errno::BAD_FILE)?;
-        if bytes < 2 || connection.ends[0].node == connection.ends[1].node {
+        if connection.ends[0].node == connection.ends[1].node {
             return Ok(bytes);
         }
         connection.draws = connection.draws.wrapping_add(1);
         let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };
         let choices = kernel.choices();
         let domain = *self.short.get_or_insert_with(|| choices.domain("net/short"));
-        if !choices.happens(domain, anchor, SHORT) {
+        if !choices.happens(domain, anchor, self.short_rate) {
             return Ok(bytes);
         }
         let short = bytes - choices.draw(domain, anchor, bytes as u64, 0) as usize;

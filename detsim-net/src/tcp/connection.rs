@@ -145,6 +145,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.lanes[side].drop_unsent();
         connection.lanes[1 - side].clear();
+        self.agenda.touch();
         self.post_reset(kernel, key, 1 - side);
         self.forget_end(kernel, key, side);
     }
@@ -163,6 +164,7 @@ impl World {
         }
         connection.ends[side].error = Some(error);
         connection.lanes.iter_mut().for_each(Lane::drop_flight);
+        self.agenda.touch();
         self.forget_end(kernel, key, side);
         self.notify_end(kernel, key, side, Side::Either);
         self.free(key);
@@ -215,6 +217,7 @@ impl World {
     pub(crate) fn free(&mut self, key: ConnectionKey) {
         if self.connections.get(key).is_some_and(Connection::is_unused) {
             self.connections.remove(key);
+            self.agenda.touch();
         }
     }
 

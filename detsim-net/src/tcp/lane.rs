@@ -84,6 +84,12 @@ impl Lane {
         self.data.len() - self.arrived - self.flight_bytes
     }
 
+    /// Has everything left that is to be sent, the end included, and does nobody wait for room?
+    #[inline]
+    pub(crate) fn is_all_sent(&self) -> bool {
+        self.unsent() == 0 && self.fin != Fin::Queued && !self.starved
+    }
+
     /// Bytes that the sender must keep.
     pub(crate) fn outstanding(&self) -> usize {
         self.data.len() - self.arrived + self.unacked

@@ -69,6 +69,9 @@ impl World {
             if kind == Kind::Data && !self.resets.is_never() {
                 self.reset_by_chance(kernel, key, side);
             }
+            if self.connections.get(key).is_none_or(|c| c.lanes[side].is_all_sent()) {
+                return;
+            }
         }
         self.expect_acks(kernel, key, side);
     }
@@ -189,6 +192,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if connection.ends[side].phase == Phase::Gone {
             // Nobody is left to send it again.
+            self.agenda.touch();
             return connection.lanes[side].drop_flight();
         }
         let lane = &mut connection.lanes[side];
@@ -244,7 +248,11 @@ impl World {
     fn acknowledge(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, bytes: usize) {
         let at = self.ack_at(kernel, key, side);
         let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.lanes[side].acknowledge(at, bytes);
+        let lane = &mut connection.lanes[side];
+        lane.acknowledge(at, bytes);
+        if lane.is_all_sent() {
+            return;
+        }
         self.expect_acks(kernel, key, side);
     }
 
