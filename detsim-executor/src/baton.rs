@@ -129,6 +129,8 @@ pub(crate) struct Threads {
     resumers: Vec<&'static Seat>,
     /// Slots of the tasks whose polls are on threads of their own.
     hosts: Vec<u32>,
+    /// Those of them whose tasks were woken since.
+    woken: Vec<u32>,
     /// The slot of the task whose poll was put aside on the home thread.
     on_home: Option<u32>,
     /// How the last stretch of a resumed thread ended.
@@ -180,6 +182,7 @@ impl Threads {
     pub(crate) fn end(&mut self) {
         debug_assert!(self.resumers.is_empty(), "a run ends on the thread of its loop");
         self.hosts.clear();
+        self.woken.clear();
         self.on_home = None;
         (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
         self.addresses.clear();

@@ -5,6 +5,8 @@
 //! run loop ([`crate::run`]) or the handle ([`crate::Sim`]). Invariants: touched by the baton
 //! holder alone; never borrowed while user code runs; memory is reused from run to run.
 
+mod stop;
+
 use crate::SimTime;
 use crate::baton::Threads;
 use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
@@ -28,14 +30,10 @@ use crate::trace::{Recorder, RunHash, Trace};
 use crate::waker::unpack;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
-use std::task::Waker;
 use std::time::Duration;
 
 /// No task: the simulation's own callbacks, or nothing runs.
 pub(crate) const NO_TASK: u32 = u32::MAX;
-
-/// Where a task is stopped first has not been drawn yet.
-const UNDRAWN: u32 = 0;
 
 /// What one poll costs of virtual time.
 const POLL_NS: u64 = 50;
@@ -290,6 +288,17 @@ impl Kernel {
     pub fn wake(&mut self, word: u64) {
         let (_, index) = unpack(word);
         if self.tasks.get(index).is_some_and(|slot| slot.word == word) {
+            if self.threads.has_hosts() {
+                self.threads.note_wake(index);
+            }
+            self.wake_slot(index);
+        }
+    }
+
+    /// The wait is over in which the task's poll was put aside: that poll goes on.
+    pub(crate) fn resume(&mut self, word: u64) {
+        let (_, index) = unpack(word);
+        if self.tasks.get(index).is_some_and(|slot| slot.word == word) {
             self.wake_slot(index);
         }
     }
@@ -337,86 +346,6 @@ impl Kernel {
 
     // ------------------------------------------------------------ operations
 
-    /// An operation of the current task on `object` is about to begin, asked for by a future
-    /// whose task waits with `waker`. True: the task is stopped first; the future returns
-    /// `Pending` and does nothing else, and is polled again later. `asked` belongs to the future
-    /// and keeps it from being stopped twice.
-    #[inline]
-    pub fn stops_before(
-        &mut self,
-        object: &mut Object,
-        kind: OpKind,
-        asked: &mut bool,
-        waker: &Waker,
-    ) -> bool {
-        object.bind(self);
-        if !*asked {
-            *asked = true;
-            let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-            slot.ops += 1;
-            if slot.ops >= slot.stop_at {
-                // A waker that is not the task's own belongs to a combinator that may never poll again.
-                let own = crate::waker::ours(waker) == Some(self.word);
-                return self.stop(object, kind, own);
-            }
-        }
-        false
-    }
-
-    /// Stops the current task, where it can be stopped and is to be.
-    #[cold]
-    pub(crate) fn stop(&mut self, object: &Object, kind: OpKind, can: bool) -> bool {
-        if self.probing {
-            return false;
-        }
-        if !self.is_stop_due() {
-            return false;
-        }
-        let after = self.policy.preempt_after();
-        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        let anchor = Anchor { actor: slot.sig, ordinal: slot.ops };
-        let drawn = slot.stop_at != u32::MAX && after.is_some();
-        slot.stop_at = after.map_or(u32::MAX, |n| slot.ops.saturating_add(n));
-        let stops = self.stop_choice(anchor, drawn, can, object, kind);
-        if !stops {
-            return false;
-        }
-        let spent = self.spent_budget();
-        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        slot.op = kind;
-        slot.marks.keep_spent(spent);
-        self.tasks.cold_mut(self.current).object = object.sig();
-        self.stopped = true;
-        self.wake(self.word);
-        self.record_with(|k| Event::Preempted {
-            task: k.current_number(),
-            op: kind,
-            object: k.recorder.object(object),
-        });
-        true
-    }
-
-    /// The first operation of a task draws where it is stopped first: most tasks of a run that
-    /// spawns many come to none.
-    fn is_stop_due(&mut self) -> bool {
-        if self.choices.is_replay() {
-            return true;
-        }
-        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        if slot.stop_at == UNDRAWN {
-            slot.stop_at = self.policy.preempt_after().unwrap_or(u32::MAX);
-        }
-        slot.ops >= slot.stop_at
-    }
-
-    /// A fresh task asks at its first operation where it is to be stopped, or never.
-    pub(crate) fn arm_stop(&mut self, slot: u32, preemptible: bool) {
-        let stops = preemptible && self.preempt == Preempt::Ops;
-        if let Some(slot) = self.tasks.get_mut(slot) {
-            slot.stop_at = if stops { UNDRAWN } else { u32::MAX };
-        }
-    }
-
     /// The current task operates on `object`: their histories become one.
     #[inline]
     pub fn operate(&mut self, object: &mut Object, kind: OpKind) {
@@ -453,14 +382,6 @@ impl Kernel {
             object: self.recorder.object(object),
         };
         self.push_event(event);
-    }
-
-    /// Whether the poll that is under way ended with the task being stopped before an operation.
-    /// A combinator that sees this returns `Pending` at once, and polls the same arm first when it
-    /// is polled again: so that a stop cannot be told from any other suspension.
-    #[inline]
-    pub fn is_stopped(&self) -> bool {
-        self.stopped
     }
 
     // ------------------------------------------------------------ signatures

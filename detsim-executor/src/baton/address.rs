@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::enter;
-use super::host::suspend;
+use super::host::{suspend, suspend_ready};
 use crate::SimTime;
 use crate::block::{Block, Object, OpKind, ResourceKind, Waiter};
 use crate::kernel::Kernel;
@@ -129,7 +129,7 @@ impl Kernel {
             }
         };
         if let Some(task) = self.end_wait_for_word(id) {
-            self.wake(task);
+            self.resume(task);
         }
         true
     }
@@ -199,7 +199,7 @@ pub(crate) fn wake_late(lane: u64) -> bool {
         }
     }
     let mut kernel = enter();
-    tasks.iter().for_each(|task| kernel.wake(*task));
+    tasks.iter().for_each(|task| kernel.resume(*task));
     !tasks.is_empty()
 }
 
@@ -329,12 +329,9 @@ pub fn sleep(time: Duration) {
 #[track_caller]
 pub fn yield_thread() {
     {
-        let mut kernel = enter();
-        if !kernel.can_suspend() {
+        if !enter().can_suspend() {
             return;
         }
-        let task = kernel.current().1;
-        kernel.wake(task);
     }
-    suspend(Location::caller());
+    suspend_ready(Location::caller());
 }

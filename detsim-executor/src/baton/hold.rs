@@ -7,7 +7,7 @@
 
 use std::panic::Location;
 
-use super::host::{suspend, suspend_in_drop};
+use super::host::{suspend_in_drop, suspend_ready};
 use crate::block::{Object, OpKind};
 use crate::kernel::Kernel;
 
@@ -25,7 +25,7 @@ impl Hold {
     #[cold]
     #[track_caller]
     pub fn take(self) {
-        suspend(Location::caller());
+        suspend_ready(Location::caller());
     }
 }
 

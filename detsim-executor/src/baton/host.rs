@@ -41,13 +41,29 @@ const THROWS_MAX: u32 = 100;
 /// # Panics
 /// With [`Unwound`], where the task is being dropped; and where nobody is left that could wake it.
 pub(crate) fn suspend(site: &'static Location<'static>) {
+    suspend_until(Until::Woken, site);
+}
+
+/// As [`suspend`], but the task is ready at once: it only lets others go first.
+pub(crate) fn suspend_ready(site: &'static Location<'static>) {
+    suspend_until(Until::ItsTurn, site);
+}
+
+/// What a poll that is put aside waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    Woken,
+    ItsTurn,
+}
+
+fn suspend_until(until: Until, site: &'static Location<'static>) {
     let lane = lane();
     if seat(lane).throws.load(Relaxed) > 0 && !std::thread::panicking() {
         unwind(lane);
     }
     if !enter().can_suspend() {
         help(site);
-    } else if !put_aside(lane, site) {
+    } else if !put_aside(lane, until, site) {
         unwind(lane);
     }
 }
@@ -62,11 +78,11 @@ impl Kernel {
     }
 }
 
-/// As [`suspend`], in a destructor: where the task is being dropped, it comes back, and the thread is
+/// As [`suspend_ready`], in a destructor: where the task is being dropped, it comes back, and the thread is
 /// unwound at its next stop.
 pub(super) fn suspend_in_drop(site: &'static Location<'static>) {
     let lane = lane();
-    if !put_aside(lane, site) {
+    if !put_aside(lane, Until::ItsTurn, site) {
         seat(lane).throws.fetch_add(1, Relaxed);
         let mut kernel = enter();
         kernel.threads.unwinds = true;
@@ -77,19 +93,24 @@ pub(super) fn suspend_in_drop(site: &'static Location<'static>) {
 }
 
 /// True once it is the task's turn again, false where the task is being dropped.
-fn put_aside(lane: &'static Lane, site: &'static Location<'static>) -> bool {
+fn put_aside(lane: &'static Lane, until: Until, site: &'static Location<'static>) -> bool {
     let mine = seat(lane);
     let resumer = {
         let mut kernel = enter();
         kernel.threads.outcome = Some(Outcome::Suspended);
         kernel.threads.resumers.pop()
     };
+    if resumer.is_none() {
+        detach(mine, site);
+    }
+    if until == Until::ItsTurn {
+        let mut kernel = enter();
+        let slot = kernel.current_index();
+        kernel.wake_slot(slot);
+    }
     let (mut to, mut order) = match resumer {
         Some(resumer) => (resumer, Order::Back),
-        None => {
-            detach(mine, site);
-            (runner::idle(lane, true), Order::Loop)
-        }
+        None => (runner::idle(lane, true), Order::Loop),
     };
     loop {
         match pass(lane, mine, to, order) {
@@ -120,6 +141,9 @@ fn detach(mine: &'static Seat, site: &'static Location<'static>) {
     drop(handle);
     let mut kernel = enter();
     kernel.threads.hosts.push(slot);
+    if kernel.current_slot().is_some_and(|task| task.queued) {
+        kernel.threads.note_wake(slot);
+    }
     if mine.is(&lane().home) {
         kernel.threads.on_home = Some(slot);
     }
@@ -213,8 +237,24 @@ struct Hosted {
 }
 
 impl super::Threads {
+    /// Whether any poll is put aside.
+    #[inline]
+    pub(crate) fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// The task in a slot is woken. Where its poll was put aside, what woke it may stand in the part of
+    /// the poll that is over: the task is polled again when all of it is.
+    #[cold]
+    pub(crate) fn note_wake(&mut self, slot: u32) {
+        if self.hosts.contains(&slot) && !self.woken.contains(&slot) {
+            self.woken.push(slot);
+        }
+    }
+
     pub(super) fn forget(&mut self, slot: u32) {
         self.hosts.retain(|host| *host != slot);
+        self.woken.retain(|woken| *woken != slot);
         self.on_home.take_if(|on_home| *on_home == slot);
     }
 }
@@ -238,6 +278,9 @@ impl Future for Hosted {
         self.stands = false;
         let slot = self.slot;
         let mut kernel = enter();
+        if kernel.threads.woken.contains(&slot) && !ended {
+            kernel.wake_slot(slot);
+        }
         kernel.threads.forget(slot);
         kernel.settle_aborts(slot);
         if ended { Poll::Ready(()) } else { Poll::Pending }

@@ -1,24 +1,22 @@
 //! Polls that are put aside, and closures that block.
 
 use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use super::host::suspend;
+use super::host::suspend_ready;
 use super::{block_in_place, block_on, blocking};
 use crate::{Sim, SimTime, context, sleep_until, yield_now};
 
 /// Stops the current task in the middle of its poll, for as long as the scheduler likes.
 #[track_caller]
 fn hold() {
-    context::with(|kernel| {
-        let word = kernel.current_tag().word;
-        kernel.wake(word);
-    });
-    suspend(Location::caller());
+    suspend_ready(Location::caller());
 }
 
 type Log = Rc<RefCell<Vec<String>>>;
@@ -54,6 +52,34 @@ fn a_task_that_is_held_lets_the_others_run() {
         orders.insert(first.0);
     }
     assert!(orders.len() > 15, "{orders:?}");
+}
+
+#[test]
+fn a_wake_during_a_hold_reaches_what_was_polled_before_it() {
+    for seed in 0..50 {
+        let sim = Sim::new(seed);
+        let ended = sim.block_on(async {
+            let (flag, waker) = (Rc::new(Cell::new(false)), Rc::new(RefCell::new(None)));
+            let (set, waiter) = (Rc::clone(&flag), Rc::clone(&waker));
+            drop(context::spawn("other", async move {
+                set.set(true);
+                waiter.take().into_iter().for_each(Waker::wake);
+            }));
+            let mut held = false;
+            poll_fn(move |cx| {
+                if flag.get() {
+                    return Poll::Ready(());
+                }
+                waker.replace(Some(cx.waker().clone()));
+                if !std::mem::replace(&mut held, true) {
+                    hold();
+                }
+                Poll::Pending
+            })
+            .await;
+        });
+        assert_eq!(ended, Ok(()), "seed {seed}");
+    }
 }
 
 #[test]

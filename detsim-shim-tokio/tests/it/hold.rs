@@ -281,3 +281,20 @@ fn nothing_is_held_while_it_unwinds() {
         assert_eq!(caught, Ok(true));
     }
 }
+
+#[test]
+fn a_wake_during_a_hold_is_not_lost() {
+    let run = || async {
+        let (first, answer) = oneshot::channel();
+        let (second, other) = oneshot::channel();
+        let task = tokio::spawn(async move {
+            first.send(1).unwrap();
+            other.await.unwrap()
+        });
+        // A combinator that is not tokio's: what it polled first is ready while it is held later.
+        let sent = futures::future::join(answer, async { second.send(2).unwrap() });
+        assert_eq!(sent.await.0, Ok(1));
+        assert_eq!(task.await.unwrap(), 2);
+    };
+    assert_eq!(failing(run), 0);
+}

@@ -1,0 +1,108 @@
+//! Tasks that are stopped before an operation, so that others get in between.
+//!
+//! Owns: when a task is stopped, and the stop of a future that returns `Pending` once. Does not own: how
+//! often (the scheduler draws that), nor the stop of a task in the middle of its poll (`baton/hold.rs`).
+//! Invariant: a task that is stopped is ready: nothing has to happen for it to go on.
+
+use super::{Kernel, Preempt};
+use crate::block::{Object, OpKind};
+use crate::choice::Anchor;
+use crate::event::Event;
+use std::task::Waker;
+
+/// Where a task is stopped first has not been drawn yet.
+const UNDRAWN: u32 = 0;
+
+impl Kernel {
+    /// An operation of the current task on `object` is about to begin, asked for by a future
+    /// whose task waits with `waker`. True: the task is stopped first; the future returns
+    /// `Pending` and does nothing else, and is polled again later. `asked` belongs to the future
+    /// and keeps it from being stopped twice.
+    #[inline]
+    pub fn stops_before(
+        &mut self,
+        object: &mut Object,
+        kind: OpKind,
+        asked: &mut bool,
+        waker: &Waker,
+    ) -> bool {
+        object.bind(self);
+        if !*asked {
+            *asked = true;
+            let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+            slot.ops += 1;
+            if slot.ops >= slot.stop_at {
+                // A waker that is not the task's own belongs to a combinator that may never poll again.
+                let own = crate::waker::ours(waker) == Some(self.word);
+                let stops = self.stop(object, kind, own);
+                if stops {
+                    self.wake_slot(self.current);
+                }
+                return stops;
+            }
+        }
+        false
+    }
+
+    /// Whether the current task is stopped, which it is where it can be and is to be. The caller makes it
+    /// ready again.
+    #[cold]
+    pub(crate) fn stop(&mut self, object: &Object, kind: OpKind, can: bool) -> bool {
+        if self.probing {
+            return false;
+        }
+        if !self.is_stop_due() {
+            return false;
+        }
+        let after = self.policy.preempt_after();
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        let anchor = Anchor { actor: slot.sig, ordinal: slot.ops };
+        let drawn = slot.stop_at != u32::MAX && after.is_some();
+        slot.stop_at = after.map_or(u32::MAX, |n| slot.ops.saturating_add(n));
+        let stops = self.stop_choice(anchor, drawn, can, object, kind);
+        if !stops {
+            return false;
+        }
+        let spent = self.spent_budget();
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        slot.op = kind;
+        slot.marks.keep_spent(spent);
+        self.tasks.cold_mut(self.current).object = object.sig();
+        self.stopped = true;
+        self.record_with(|k| Event::Preempted {
+            task: k.current_number(),
+            op: kind,
+            object: k.recorder.object(object),
+        });
+        true
+    }
+
+    /// The first operation of a task draws where it is stopped first: most tasks of a run that
+    /// spawns many come to none.
+    fn is_stop_due(&mut self) -> bool {
+        if self.choices.is_replay() {
+            return true;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if slot.stop_at == UNDRAWN {
+            slot.stop_at = self.policy.preempt_after().unwrap_or(u32::MAX);
+        }
+        slot.ops >= slot.stop_at
+    }
+
+    /// A fresh task asks at its first operation where it is to be stopped, or never.
+    pub(crate) fn arm_stop(&mut self, slot: u32, preemptible: bool) {
+        let stops = preemptible && self.preempt == Preempt::Ops;
+        if let Some(slot) = self.tasks.get_mut(slot) {
+            slot.stop_at = if stops { UNDRAWN } else { u32::MAX };
+        }
+    }
+
+    /// Whether the poll that is under way ended with the task being stopped before an operation.
+    /// A combinator that sees this returns `Pending` at once, and polls the same arm first when it
+    /// is polled again: so that a stop cannot be told from any other suspension.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+}
