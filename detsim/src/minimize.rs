@@ -22,7 +22,7 @@ use crate::recording::Recording;
 use crate::wall::Stopwatch;
 use decision::{Decision, decisions};
 use engine::{Batch, Engine, Job, Like};
-use shrink::{Oracle, Shrunk, shrink};
+use shrink::{Oracle, Shrunk, reduce, refine};
 
 /// What bounds a minimisation.
 #[derive(Clone, Copy, Debug)]
@@ -104,11 +104,14 @@ pub(crate) fn minimize(
     let mut hunt =
         Hunt { engine, tape, clock: Stopwatch::start(), budget, save, draws, lost: None, best: 0 };
     let (mut seed, start) = hunt.start(known.resumed.as_ref())?;
-    let mut shrunk = hunt.shrink(seed, start, budget.replays_max.saturating_sub(1));
+    let mut given = start.clone();
+    let mut shrunk = hunt.reduce(seed, start, budget.replays_max.saturating_sub(1));
     shrunk.replays += 1;
     if shrunk.kept.len() > FEW && !shrunk.cut_short {
-        hunt.restart(&mut seed, &mut shrunk, &known.others);
+        hunt.restart(&mut seed, &mut given, &mut shrunk, &known.others);
     }
+    let mut search = Search { hunt: &mut hunt, seed };
+    let shrunk = refine(shrunk, &given, &mut search, budget.replays_max);
     if draws {
         console::draw("\r\x1b[K");
     }
@@ -148,14 +151,20 @@ impl Hunt<'_> {
         Ok((self.tape.seed, self.taken(&outcome, &self.tape.choices)))
     }
 
-    fn shrink(&mut self, seed: u64, set: Vec<Decision>, replays_max: u32) -> Shrunk<Decision> {
+    fn reduce(&mut self, seed: u64, set: Vec<Decision>, replays_max: u32) -> Shrunk<Decision> {
         self.best = set.len();
-        shrink(set, &mut Search { hunt: self, seed }, replays_max)
+        reduce(set, &mut Search { hunt: self, seed }, replays_max)
     }
 
-    /// Looks whether another seed fails in the same way for fewer reasons: one that is known, or
-    /// one of those that come next.
-    fn restart(&mut self, seed: &mut u64, shrunk: &mut Shrunk<Decision>, others: &[Tape]) {
+    /// Looks for another seed that fails in the same way for fewer reasons: one that is known, or
+    /// one of those that come next. The first that is better is taken.
+    fn restart(
+        &mut self,
+        seed: &mut u64,
+        given: &mut Vec<Decision>,
+        shrunk: &mut Shrunk<Decision>,
+        others: &[Tape],
+    ) {
         let known = |tape: &Tape| (tape.seed, decisions(&tape.choices, &tape.domains));
         let mut starts: Vec<(u64, Vec<Decision>)> = others.iter().map(known).collect();
         if starts.is_empty() {
@@ -164,19 +173,17 @@ impl Hunt<'_> {
         }
         starts.sort_by_key(|(seed, set)| (set.len(), *seed));
         for (other_seed, set) in starts.into_iter().take(OTHERS_MAX) {
-            if shrunk.kept.len() <= FEW {
-                return;
-            }
             let left = self.budget.replays_max.saturating_sub(shrunk.replays);
             let choices: Vec<Choice> = set.iter().map(|decision| decision.choice).collect();
             let Ok(outcome) = self.run(other_seed, &choices, Keeps::Choices) else { return };
             if !self.fails_the_same(&outcome) {
                 continue;
             }
-            let other = self.shrink(other_seed, set, left.min(OTHER_REPLAYS_MAX));
+            let other = self.reduce(other_seed, set.clone(), left.min(OTHER_REPLAYS_MAX));
             shrunk.replays += other.replays;
             if other.kept.len() < shrunk.kept.len() {
-                (*seed, shrunk.kept) = (other_seed, other.kept);
+                (*seed, *given, shrunk.kept) = (other_seed, set, other.kept);
+                return;
             }
         }
     }

@@ -61,24 +61,39 @@ const STRONGER_MAX: usize = 24;
 /// Candidates that an oracle gets at a time: enough for all processors, few enough to hold.
 const BATCH: usize = 16;
 
-/// Shrinks `set`, which fails, running at most `replays_max` sets.
-pub(crate) fn shrink<T: Item>(
+/// Takes out of `set`, which fails, what can go alone or together with another; runs at most
+/// `replays_max` sets.
+pub(crate) fn reduce<T: Item>(
     set: Vec<T>,
     oracle: &mut dyn Oracle<T>,
     replays_max: u32,
 ) -> Shrunk<T> {
-    let (passed, given) = (BTreeSet::new(), set.clone());
-    let mut search = Search { kept: set, oracle, passed, replays: 0, replays_max };
+    let mut search = Search::new(set, oracle, 0, replays_max);
     if !search.attempt_one(Vec::new()) {
         search.truncate();
         search.remove_classes();
         search.remove_chunks();
-        search.strengthen(&given);
-        search.simplify();
         search.remove_pairs();
     }
-    let cut_short = !search.has_budget();
-    Shrunk { kept: search.kept, replays: search.replays, cut_short }
+    search.done()
+}
+
+/// Goes on with a set that was reduced from `given`: what is left is made stronger where others can go
+/// for it, and as simple as can be. It costs more the more there is left.
+pub(crate) fn refine<T: Item>(
+    reduced: Shrunk<T>,
+    given: &[T],
+    oracle: &mut dyn Oracle<T>,
+    replays_max: u32,
+) -> Shrunk<T> {
+    let before = reduced.kept.len();
+    let mut search = Search::new(reduced.kept, oracle, reduced.replays, replays_max);
+    search.strengthen(given);
+    search.simplify();
+    if search.kept.len() < before {
+        search.remove_pairs();
+    }
+    search.done()
 }
 
 struct Search<'a, T> {
@@ -90,7 +105,16 @@ struct Search<'a, T> {
     replays_max: u32,
 }
 
-impl<T: Item> Search<'_, T> {
+impl<'a, T: Item> Search<'a, T> {
+    fn new(kept: Vec<T>, oracle: &'a mut dyn Oracle<T>, replays: u32, replays_max: u32) -> Self {
+        Self { kept, oracle, passed: BTreeSet::new(), replays, replays_max }
+    }
+
+    fn done(self) -> Shrunk<T> {
+        let cut_short = !self.has_budget();
+        Shrunk { kept: self.kept, replays: self.replays, cut_short }
+    }
+
     /// Keeps the first of the candidates `make(0)`, `make(1)`, .. `make(count - 1)` that fails, and
     /// says which it was.
     fn attempt(&mut self, count: usize, make: impl Fn(usize) -> Vec<T>) -> Option<usize> {
@@ -195,7 +219,7 @@ impl<T: Item> Search<'_, T> {
     }
 
     /// One long delay may do what several short ones did: makes each member stronger in turn, and
-    /// leaves out another for it.
+    /// leaves out another for it. The stronger form alone need not fail.
     fn strengthen(&mut self, given: &[T]) {
         let mut index = 0;
         while (STRONGER_MIN..=STRONGER_MAX).contains(&self.kept.len()) && self.has_budget() {

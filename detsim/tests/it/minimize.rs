@@ -231,7 +231,7 @@ fn thousands_of_decisions_come_down_to_a_few() {
         let vars = [("DETSIM_REPLAY", record.as_str()), ("DETSIM_MINIMIZE", "1")];
         let said = race("two_locks_among_noise", &out, &vars);
         let [from, left, runs] = numbers(&said);
-        assert!(from > 2_000 && left <= 4 && runs < 200, "{}", said.text);
+        assert!(from > 3_000 && left <= 4 && runs < 200, "{}", said.text);
         let minimized = format!("{record}/minimized.bin");
         let said = race("two_locks_among_noise", &out, &[("DETSIM_REPLAY", &minimized)]);
         said.failed().has("failed: deadlock").has("the recorded run, to its hash");

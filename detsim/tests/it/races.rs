@@ -44,7 +44,7 @@ fn two_locks(sim: &mut Sim) -> Result<(), Failure> {
 #[detsim::test(seeds = 400)]
 #[ignore = "run by the tests beside it"]
 fn two_locks_among_noise(sim: &mut Sim) -> Result<(), Failure> {
-    opposite_orders(sim, 20, 120)
+    opposite_orders(sim, 20, 150)
 }
 
 /// Two tasks take turns, and more of them where a file says so: what an edit would do.

@@ -2,6 +2,12 @@
 
 use super::*;
 
+/// Both halves, of one run.
+fn shrink<T: Item>(set: Vec<T>, oracle: &mut dyn Oracle<T>, replays_max: u32) -> Shrunk<T> {
+    let reduced = reduce(set.clone(), oracle, replays_max);
+    refine(reduced, &set, oracle, replays_max)
+}
+
 /// A choice of a class, with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Toy {

@@ -72,13 +72,13 @@ async fn ab_ba() {
 #[test]
 fn no_planted_bug_needs_more_than_eight_decisions() {
     for (bug, decisions, runs) in [
-        ("figure_eight", 8, 1_500),
+        ("figure_eight", 8, 150),
         ("one_way_livelock", 2, 60),
         ("corrupt_data_is_served", 1, 20),
         ("a_disk_lies_about_sync", 1, 20),
-        ("lost_update", 4, 300),
-        ("lost_wakeup", 8, 500),
-        ("ab_ba", 4, 300),
+        ("lost_update", 4, 60),
+        ("lost_wakeup", 8, 300),
+        ("ab_ba", 4, 60),
     ] {
         at_most(&sweep_of("others", bug), decisions, runs);
     }
@@ -87,7 +87,7 @@ fn no_planted_bug_needs_more_than_eight_decisions() {
 #[test]
 fn a_split_brain_is_a_crash_two_elections_and_a_lost_vote() {
     let found = sweep_of("others", "split_brain");
-    at_most(&found, 8, 1_500);
+    at_most(&found, 8, 400);
     found.says(&["both lead term", "its disk knows of no vote in it", "the next voter crashes"]);
     found.says_not(&["is cut off", "hears nobody", "was lost"]);
 }
