@@ -91,7 +91,8 @@ struct Export {
     /// Every event as data, a timeline for ui.perfetto.dev, or a page for a browser.
     #[arg(long)]
     format: ExportFormat,
-    /// The minimised form of the run: the decisions that it keeps are marked.
+    /// The minimised form of the run: the decisions that it keeps are marked in the page [default:
+    /// the one beside the trace, where it is of the same seed].
     #[arg(long)]
     minimized: Option<PathBuf>,
     /// Where to write to.
@@ -158,7 +159,10 @@ impl Export {
             ExportFormat::Perfetto => Format::Perfetto,
             ExportFormat::Html => Format::Html,
         };
-        options.minimized = self.minimized.as_deref().map(read).transpose()?;
+        options.minimized = match &self.minimized {
+            Some(path) => Some(read(path)?),
+            None => beside(&self.path, &recorded),
+        };
         let text = trace::export(&recorded, &options);
         match &self.output {
             Some(path) => std::fs::write(path, text).map_err(|error| Failure::file(path, &error)),
@@ -171,6 +175,12 @@ impl Export {
 fn minimized(original: &Path) -> PathBuf {
     let folder = if original.is_dir() { Some(original) } else { original.parent() };
     folder.unwrap_or(original).join(trace::MINIMIZED_FILE)
+}
+
+/// The minimised form beside a trace. That of another seed shares no decision with it.
+fn beside(path: &Path, recorded: &Recorded) -> Option<Recorded> {
+    let minimized = trace::read(&minimized(path)).ok()?;
+    (minimized.header.seed == recorded.header.seed).then_some(minimized)
 }
 
 fn read(path: impl AsRef<Path>) -> Result<Recorded> {

@@ -74,19 +74,31 @@ fn a_trace_goes_through_a_file_and_a_directory() {
 #[test]
 fn broken_files_are_told_apart() {
     let whole = to_bytes(&story(true), &header());
-    let foreign = expect!["the trace is no trace of detsim: it does not begin as one; name the directory of a failing run, or the trace.bin in it"];
+    let foreign = expect![
+        "the trace is no trace of detsim: it does not begin as one; name the directory of a failing run, or the trace.bin in it"
+    ];
     assert!(check_error(b"\x7fELF\x02\x01\x01", foreign).is_foreign());
-    let empty = expect!["the trace is no trace of detsim: it does not begin as one; name the directory of a failing run, or the trace.bin in it"];
+    let empty = expect![
+        "the trace is no trace of detsim: it does not begin as one; name the directory of a failing run, or the trace.bin in it"
+    ];
     check_error(b"", empty);
-    let start = expect!["the trace is cut short: 5 of its 27 bytes are there; run its seed again to write a new one"];
+    let start = expect![
+        "the trace is cut short: 5 of its 27 bytes are there; run its seed again to write a new one"
+    ];
     assert!(check_error(&whole[..5], start).is_damaged());
-    let short = expect!["the trace is cut short: 394 of its 395 bytes are there; run its seed again to write a new one"];
+    let short = expect![
+        "the trace is cut short: 394 of its 395 bytes are there; run its seed again to write a new one"
+    ];
     assert!(check_error(&whole[..whole.len() - 1], short).is_damaged());
-    let long = expect!["the trace is damaged: more bytes follow its end; run its seed again to write a new one"];
+    let long = expect![
+        "the trace is damaged: more bytes follow its end; run its seed again to write a new one"
+    ];
     check_error(&[&whole[..], b"\n"].concat(), long);
     let mut changed = whole;
     *changed.last_mut().unwrap() ^= 1;
-    let sum = expect!["the trace is damaged: its checksum does not match its bytes; run its seed again to write a new one"];
+    let sum = expect![
+        "the trace is damaged: its checksum does not match its bytes; run its seed again to write a new one"
+    ];
     assert!(check_error(&changed, sum).is_damaged());
 }
 

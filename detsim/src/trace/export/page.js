@@ -4,11 +4,18 @@
 const HEAD = 30;
 const LEFT = 110;
 
-/** Where each event stands, in pixels from the first, `scale` pixels a row on average. */
-function layout(data, spacing, scale) {
+/**
+ * Where each event stands, in pixels from the first, `scale` pixels a row on average. With decisions
+ * only, every other event stands where the decision before it does.
+ */
+function layout(data, spacing, scale, only) {
   const events = data.events;
-  if (spacing !== "time" || events.length < 2) {
-    return events.map((_, row) => row * scale);
+  if (only || spacing !== "time" || events.length < 2) {
+    let place = -1;
+    return events.map((event) => {
+      if (!only || event[5] > 0) place += 1;
+      return Math.max(0, place) * scale;
+    });
   }
   const start = events[0][0];
   const length = Math.max(1, events[events.length - 1][0] - start);
@@ -43,7 +50,27 @@ function columnX(data, node, width) {
 function searchText(data, event) {
   const node = event[2] < 0 ? "" : data.nodes[event[2]];
   const task = event[3] < 0 ? "" : data.tasks[event[3]] + " task " + event[3];
-  return [event[6], node, task, data.kinds[event[4]]].join(" ").toLowerCase();
+  const marks = ["", "decision", "decision kept"];
+  return [event[6], node, task, data.kinds[event[4]], marks[event[5]]].join(" ").toLowerCase();
+}
+
+/** How many decisions the page has, and how many of them the minimised run keeps. */
+function summary(data) {
+  const count = (least) => data.events.filter((event) => event[5] >= least).length;
+  const kept = count(2) > 0 ? ", " + count(2) + " kept by the minimised run" : "";
+  return data.events.length + " events, " + count(1) + " decisions" + kept;
+}
+
+/** The longest beginning of a text that `fits`, with two dots for what is cut off. */
+function cut(text, fits) {
+  if (fits(text)) return text;
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (fits(text.slice(0, middle) + "..")) low = middle;
+    else high = middle - 1;
+  }
+  return low < 3 ? "" : text.slice(0, low) + "..";
 }
 
 /** The rows that hold every word of the query. */
@@ -98,7 +125,7 @@ function start() {
   const style = getComputedStyle(document.documentElement);
   const color = (name) => style.getPropertyValue("--" + name).trim();
   const state = { scale: 18, top: 0, row: -1, found: [], spacing: "event", only: false };
-  let ys = layout(data, state.spacing, state.scale);
+  let ys = layout(data, state.spacing, state.scale, state.only);
 
   const clamp = () => {
     const last = ys.length === 0 ? 0 : ys[ys.length - 1];
@@ -106,6 +133,17 @@ function start() {
   };
   const y = (row) => ys[row] - state.top + HEAD + 15;
   const x = (node) => columnX(data, node, canvas.clientWidth);
+
+  /** A text that arrows behind it do not cross. */
+  function label(text, left, base, room, fill) {
+    const shown = cut(text, (part) => brush.measureText(part).width <= room);
+    brush.lineWidth = 3;
+    brush.strokeStyle = color("back");
+    brush.strokeText(shown, left, base);
+    brush.lineWidth = 1;
+    brush.fillStyle = fill;
+    brush.fillText(shown, left, base);
+  }
 
   function line(fromX, fromY, toX, toY, stroke, dashes) {
     brush.strokeStyle = stroke;
@@ -130,38 +168,65 @@ function start() {
     }
   }
 
-  function spans(first, last) {
+  /** A bar, and its text along it where it is long enough; `lane` keeps texts side by side. */
+  function fault(span, lane) {
+    const [left, top] = [x(span[2]) - 9, Math.max(HEAD, y(span[0]))];
+    const height = Math.max(3, y(span[1]) - top);
     brush.fillStyle = color("fault");
-    for (const fault of within(data.faults, first, last)) {
-      brush.fillRect(x(fault[2]) - 14, y(fault[0]), 28, Math.max(3, y(fault[1]) - y(fault[0])));
-    }
+    brush.fillRect(left, top, 18, height);
+    if (height < 60) return;
+    brush.save();
+    brush.translate(left - 9 - 11 * lane, top + 4);
+    brush.rotate(Math.PI / 2);
+    label(span[3], 0, 0, height - 8, color("lost"));
+    brush.restore();
+  }
+
+  function spans(first, last) {
+    const faults = within(data.faults, first, last);
+    faults.forEach((span, index) => {
+      const before = faults.slice(0, index).filter((other) => other[2] === span[2]);
+      fault(span, within(before, span[0], span[1]).length);
+    });
     brush.fillStyle = color("wait");
     for (const wait of within(data.waits, first, last)) {
-      const shift = 18 + (wait[3] % 6) * 7;
-      brush.fillRect(x(wait[2]) + shift, y(wait[0]), 5, Math.max(3, y(wait[1]) - y(wait[0])));
+      const shift = 16 + (wait[3] % 6) * 6;
+      brush.fillRect(x(wait[2]) - shift, y(wait[0]), 4, Math.max(3, y(wait[1]) - y(wait[0])));
     }
     within(data.messages, first, last).forEach(arrow);
   }
 
-  function dot(row, found) {
+  function highlight(row, found) {
+    const kept = data.events[row][5] === 2;
+    if (!kept && !found.has(row) && row !== state.row) return;
+    brush.fillStyle = color(found.has(row) || row === state.row ? "match" : "keptrow");
+    brush.fillRect(LEFT, y(row) - 8, canvas.clientWidth - LEFT, 16);
+  }
+
+  function dot(row) {
     const event = data.events[row];
     const [at, side] = [x(columnOf(event)), y(row)];
-    if (found.has(row) || row === state.row) {
-      brush.fillStyle = color("match");
-      brush.fillRect(LEFT, side - 8, canvas.clientWidth - LEFT, 16);
-    }
-    const dots = ["text", "decision", "kept"];
-    brush.fillStyle = color(dots[event[5]]);
-    const size = event[5] === 0 ? 2.5 : 5;
+    const fill = color(["text", "decision", "kept"][event[5]]);
+    brush.fillStyle = fill;
     brush.beginPath();
-    brush.arc(at, side, size, 0, 7);
+    brush.arc(at, side, event[5] === 0 ? 2.5 : 5, 0, 7);
     brush.fill();
-    if (state.scale >= 12) {
-      const task = event[3] < 0 ? "" : data.tasks[event[3]] + ": ";
-      const room = (canvas.clientWidth - LEFT) / Math.max(1, data.nodes.length) / 2 + 20;
-      brush.fillText((task + event[6]).slice(0, Math.max(8, room / 6)), at + 9, side + 4);
+    if (state.scale < 12) return;
+    const task = event[3] < 0 ? "" : (data.tasks[event[3]] || "task " + event[3]) + ": ";
+    const room = (canvas.clientWidth - LEFT) / Math.max(1, data.nodes.length) - 60;
+    const end = canvas.clientWidth - at - 12;
+    label(task + event[6], at + 9, side + 4, Math.min(room, end), fill);
+  }
+
+  /** The times of the rows, each once, as far apart as they can be read. */
+  function times(rows) {
+    let [shown, above] = ["", -100];
+    for (const row of rows) {
+      const text = (data.events[row][0] / 1e6).toFixed(3) + "ms";
+      if (text === shown || y(row) < above + 12) continue;
+      [shown, above] = [text, y(row)];
       brush.fillStyle = color("faint");
-      brush.fillText((event[0] / 1e6).toFixed(3) + "ms", 8, side + 4);
+      brush.fillText(text, 8, above + 4);
     }
   }
 
@@ -177,18 +242,22 @@ function start() {
     const first = Math.max(0, rowAt(ys, state.top - 30));
     const last = Math.min(ys.length - 1, rowAt(ys, state.top + height));
     const found = new Set(state.found);
-    let drawn = 0;
-    if (last >= first) spans(first, last);
+    const rows = [];
     for (let row = first; row <= last; row += 1) {
-      if (state.only && data.events[row][5] === 0) continue;
-      dot(row, found);
-      drawn += 1;
+      if (!state.only || data.events[row][5] > 0) rows.push(row);
     }
+    rows.forEach((row) => highlight(row, found));
+    if (last >= first) spans(first, last);
+    rows.forEach(dot);
+    times(rows);
     brush.fillStyle = color("back");
     brush.fillRect(0, 0, width, HEAD);
     brush.fillStyle = color("text");
-    data.nodes.forEach((name, node) => brush.fillText(name, x(node) - 10, 18));
-    document.body.dataset.drawn = String(drawn);
+    brush.font = "bold 12px sans-serif";
+    brush.textAlign = "center";
+    data.nodes.forEach((name, node) => brush.fillText(name, x(node), 19));
+    brush.textAlign = "start";
+    document.body.dataset.drawn = String(rows.length);
   }
 
   function show(row) {
@@ -212,7 +281,7 @@ function start() {
     const anchor = row >= 0 && row < ys.length ? row : 0;
     const before = ys.length === 0 ? 0 : ys[anchor] - state.top;
     state.scale = Math.max(0.02, Math.min(200, state.scale * factor));
-    ys = layout(data, state.spacing, state.scale);
+    ys = layout(data, state.spacing, state.scale, state.only);
     state.top = ys.length === 0 ? 0 : ys[anchor] - before;
     clamp();
     draw();
@@ -221,6 +290,7 @@ function start() {
   const step = (way) => show(nextMatch(state.found, state.row, way));
   const under = (event) => rowAt(ys, event.offsetY - HEAD - 15 + state.top - state.scale / 2);
   byId("title").textContent = data.title + (data.first > 0 ? ", from event " + data.first : "");
+  byId("summary").textContent = summary(data);
   byId("search").addEventListener("input", search);
   byId("search").addEventListener("keydown", (event) => {
     if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
@@ -235,7 +305,7 @@ function start() {
   });
   byId("decisions").addEventListener("change", (event) => {
     state.only = event.target.checked;
-    draw();
+    zoom(1, state.row);
   });
   canvas.addEventListener("click", (event) => show(Math.min(under(event), ys.length - 1)));
   canvas.addEventListener("wheel", (event) => {
