@@ -28,7 +28,8 @@ fn main() {
     let file = folder.join(trace::FILE);
     trace::write(&recorded.trace, &recorded.header, &file).expect("the file can be written");
     let bytes = std::fs::metadata(&file).expect("it is there").len();
-    println!("{events} events, {:.1} bytes an event on disk", bytes as f64 / events as f64);
+    let tenths = bytes * 10 / events as u64;
+    println!("{events} events, {}.{} bytes an event on disk", tenths / 10, tenths % 10);
 
     let (page, passed) = timed(|| {
         let read = trace::read(folder).expect("what is written is read");

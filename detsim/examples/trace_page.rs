@@ -37,7 +37,17 @@ fn main() {
     sim.run().expect("nothing here fails");
 
     let header = Header::new("trace_page", SEED, "random");
+    let recorded = Recorded { header, trace: sim.trace() };
     let mut options = ExportOptions::default();
     options.format = Format::Html;
-    print!("{}", trace::export(&Recorded { header, trace: sim.trace() }, &options));
+    options.minimized = Some(minimized(&recorded));
+    print!("{}", trace::export(&recorded, &options));
+}
+
+/// The run as it would be if only losses mattered: the page marks these decisions.
+fn minimized(recorded: &Recorded) -> Recorded {
+    let mut kept = recorded.clone();
+    let tables = recorded.trace.tables.clone();
+    kept.trace.tables.choices.retain(|chosen| tables.text(chosen.domain).ends_with("/loss"));
+    kept
 }

@@ -20,11 +20,14 @@ pub(crate) struct Ci {
     /// Also run what needs more than Rust: valgrind, a sanitizer, the fuzzer, a browser.
     #[arg(long)]
     full: bool,
+    /// Only the steps whose names have this in them, such as `page` or `clippy`.
+    #[arg(long, value_name = "WORDS")]
+    only: Option<String>,
 }
 
 impl Ci {
     pub(crate) fn run(&self) -> Result {
-        let mut steps = Steps::default();
+        let mut steps = Steps::only(self.only.clone());
         lint(&mut steps);
         for config in Config::BOTH {
             steps.run(&config.label("tests"), |tally| test::run_tests(config, tally));

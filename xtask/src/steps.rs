@@ -23,6 +23,8 @@ pub(crate) enum Outcome {
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     pub(crate) tally: Tally,
+    /// Steps whose names do not have this in them are passed over.
+    only: Option<String>,
     done: Vec<Step>,
 }
 
@@ -34,12 +36,20 @@ struct Step {
 }
 
 impl Steps {
+    /// Takes none but the steps whose names have these words in them.
+    pub(crate) fn only(words: Option<String>) -> Self {
+        Self { only: words, ..Self::default() }
+    }
+
     /// Takes one step and says whether the run may go on as if nothing had happened.
     pub(crate) fn run(
         &mut self,
         name: &str,
         body: impl FnOnce(&mut Tally) -> Result<Outcome>,
     ) -> bool {
+        if self.only.as_ref().is_some_and(|words| !name.contains(words)) {
+            return true;
+        }
         println!("==> {name}");
         let start = WallTime::now();
         let result = body(&mut self.tally);
@@ -67,6 +77,9 @@ impl Steps {
 
     /// An error that names the failed steps and the reason of the first.
     pub(crate) fn finish(&self) -> Result {
+        if let (Some(words), []) = (&self.only, self.done.as_slice()) {
+            return Err(Failure::new(format!("no step has `{words}` in its name")));
+        }
         let mut failed =
             self.done.iter().filter_map(|step| Some((&*step.name, step.result.as_ref().err()?)));
         let Some((first, reason)) = failed.next() else { return Ok(()) };
@@ -138,5 +151,14 @@ mod tests {
         assert!(!steps.run_plain("first", || Err(Failure::new("no"))));
         assert!(steps.run_plain("second", || Ok(())));
         assert_eq!(steps.done.len(), 2);
+    }
+
+    #[test]
+    fn steps_of_other_names_are_passed_over() {
+        let mut steps = Steps::only(Some("page".to_owned()));
+        assert!(steps.run_plain("tests", || Err(Failure::new("no"))));
+        expect!["no step has `page` in its name"]
+            .assert_eq(&steps.finish().unwrap_err().to_string());
+        assert!(steps.run_plain("a page in a browser", || Ok(())) && steps.finish().is_ok());
     }
 }

@@ -213,7 +213,7 @@ function start() {
     brush.fill();
     if (state.scale < 12) return;
     const task = event[3] < 0 ? "" : (data.tasks[event[3]] || "task " + event[3]) + ": ";
-    const room = (canvas.clientWidth - LEFT) / Math.max(1, data.nodes.length) - 60;
+    const room = (canvas.clientWidth - LEFT) / Math.max(1, data.nodes.length) - 24;
     const end = canvas.clientWidth - at - 12;
     label(task + event[6], at + 9, side + 4, Math.min(room, end), fill);
   }
