@@ -68,6 +68,8 @@ pub enum ResourceKind {
     UnixListener,
     /// A local connection.
     UnixStream,
+    /// A file descriptor of the operating system.
+    Descriptor,
 }
 
 impl ResourceKind {
@@ -97,6 +99,7 @@ impl ResourceKind {
             Self::UnixDatagram => "UnixDatagram",
             Self::UnixListener => "UnixListener",
             Self::UnixStream => "UnixStream",
+            Self::Descriptor => "descriptor",
         }
     }
 }

@@ -49,6 +49,17 @@ pub trait Device: Any {
     /// Something can run after such a rest.
     fn on_wake(&self) {}
 
+    /// Whether something outside of the simulation may yet end a wait, of which this device would know.
+    fn hopes(&self) -> bool {
+        false
+    }
+
+    /// Nothing is left to happen in the simulation, and this device hopes: waits in real time, for so
+    /// long at most, and wakes whose wait has ended.
+    fn wait_outside(&self, limit: Duration) {
+        let _ = limit;
+    }
+
     /// The simulation ends: let go of handlers and whatever else of a user may hold the device in
     /// turn. Called once or several times, after the tasks are gone, with the simulation still
     /// alive.

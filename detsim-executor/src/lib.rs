@@ -64,7 +64,7 @@ pub use node::NodeState;
 pub use queue::DeviceId;
 pub use rng::{Ratio, Stream};
 pub use scheduler::{Scheduler, Strategy};
-pub use signal::{Handler, SIGINT};
+pub use signal::{Handler, SIGINT, raise, raise_unasked};
 pub use sim::{Node, Report, Sim};
 pub use sleep::{Sleep, YieldNow, sleep_until, yield_now, yield_with};
 pub use time::SimTime;

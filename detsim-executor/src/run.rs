@@ -98,7 +98,7 @@ pub(crate) fn cycle(
                 if !waiting {
                     return Some(Ok(report));
                 }
-                if !wait_outside(lane) {
+                if !shared.hopes(lane) && !wait_outside(lane) {
                     let failure = diagnose();
                     enter().fail(failure);
                 }

@@ -93,6 +93,27 @@ impl Node {
     }
 }
 
+/// Whoever runs sends its own process a signal. False where nobody of it ever asked for this one, and
+/// nothing has happened.
+pub fn raise(signal: i32) -> bool {
+    let handler = context::with(|kernel| kernel.handler(signal).cloned()).flatten();
+    handler.as_ref().inspect(|handler| (handler.take)(&*handler.state)).is_some()
+}
+
+/// What becomes of the process of whoever runs by a signal that nobody of it asked for. False where
+/// that is no node's, but the one that the simulation runs in, and nothing has happened.
+pub fn raise_unasked(signal: i32) -> bool {
+    let node = context::with(|kernel| kernel.current_node());
+    let (Some(sim), Some(node)) = (context::sim(), node.filter(|node| *node != NodeId::NONE)) else {
+        return false;
+    };
+    if !HARMLESS.contains(&signal) {
+        let node = Node { sim, id: node };
+        node.kill();
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +159,18 @@ mod tests {
         let node = sim.node("n1");
         node.signal(17);
         assert!(node.is_up());
+    }
+
+    #[test]
+    fn a_process_signals_itself() {
+        let sim = Sim::new(1);
+        let (asks, other) = (sim.node("n1"), sim.node("n2"));
+        let (count, handler) = counter();
+        asks.enter(|| context::with(|kernel| drop(kernel.set_handler(SIGINT, handler))));
+        assert!(asks.enter(|| raise(SIGINT)) && !other.enter(|| raise(SIGINT)));
+        assert!(other.enter(|| raise_unasked(17)) && other.is_up());
+        assert!(other.enter(|| raise_unasked(SIGINT)) && !other.is_up());
+        assert_eq!((count.load(Relaxed), asks.is_up()), (1, true));
+        assert!(!raise(SIGINT) && !raise_unasked(SIGINT));
     }
 }

@@ -1,7 +1,7 @@
 //! Reading and writing.
 //!
 //! Mirrors `tokio::io`. The traits and the adapters are tokio's own. Owns what waits, or should let
-//! others run: streams in memory, the standard streams, readers and writers that are always ready, and
+//! others run: streams in memory, the standard streams, descriptors of the system, readers and writers that are always ready, and
 //! copying.
 
 #[cfg(feature = "io-util")]
@@ -10,8 +10,12 @@ mod always;
 mod copy;
 #[cfg(feature = "io-util")]
 mod memory;
+#[cfg(all(feature = "net", target_os = "linux"))]
+pub(crate) mod outside;
 #[cfg(feature = "io-std")]
 mod std_streams;
+#[cfg(all(feature = "net", target_os = "linux"))]
+pub mod unix;
 
 pub use tokio::io::*;
 

@@ -1,9 +1,11 @@
 //! Signals, simulated: a node is a process, and the scenario sends it one.
 //!
 //! Mirrors `tokio::signal`. Owns: [`ctrl_c`] and, in [`unix`], the rest. Does not own: who sends signals:
-//! `Node::ctrl_c` and `Node::signal` do. No real signal ever arrives here.
+//! `Node::ctrl_c` and `Node::signal` do, and the program itself by `kill` and `raise`. No signal from
+//! elsewhere ever arrives here.
 
 mod listener;
+mod outside;
 pub mod unix;
 
 use listener::Listener;

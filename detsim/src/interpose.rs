@@ -1,8 +1,8 @@
 //! Functions of libc that detsim defines, so that code which knows nothing of it stays repeatable.
 //!
 //! Owns: entropy ([`entropy`]), files ([`fs`]), clocks and sleeping ([`clock`]), threads that start and
-//! end ([`thread`]), and the one door of all other calls of the system, through which locks wait and
-//! wake ([`syscall`], [`futex`]). Outside of a run every function does what libc's does. Does not own:
+//! end ([`thread`]), signals that a program sends itself ([`signal`]), and the one door of all other
+//! calls of the system, through which locks wait and wake ([`syscall`], [`futex`]). Outside of a run every function does what libc's does. Does not own:
 //! what a run is ([`crate::attempt`] says when one begins, the kernel which thread is in it), nor what
 //! waiting means there.
 
@@ -16,6 +16,8 @@ pub(crate) mod fs;
 mod futex;
 #[cfg(target_os = "linux")]
 mod real;
+#[cfg(target_os = "linux")]
+pub(crate) mod signal;
 #[cfg(target_os = "linux")]
 mod syscall;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

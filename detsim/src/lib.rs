@@ -45,6 +45,8 @@ mod minimize;
 mod net;
 mod outcome;
 mod parting;
+#[cfg(target_os = "linux")]
+mod poller;
 mod recording;
 mod run;
 mod signature;
@@ -87,7 +89,17 @@ pub mod __private {
         crate::interpose::fs::disks()
     }
 
+    /// Has signals that the process sends itself outside of any run taken, where `take` says so.
+    pub fn taken_outside_by(take: fn(i32) -> bool) {
+        #[cfg(target_os = "linux")]
+        crate::interpose::signal::taken_outside_by(take);
+        #[cfg(not(target_os = "linux"))]
+        let _ = take;
+    }
+
     pub use crate::attempt::Body;
+    #[cfg(target_os = "linux")]
+    pub use crate::poller::{Happened, Poller, Wanted};
     pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     pub use crate::recording::Recording;
     pub use crate::run::{implicit, main, run_async, scenario};

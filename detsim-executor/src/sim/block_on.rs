@@ -5,17 +5,26 @@
 //! after that, unless its owner drives it too.
 
 use super::Sim;
+use crate::baton;
 use crate::context;
+use crate::device::Device;
 use crate::failure::Failure;
 use crate::group::GroupId;
 use crate::join::{self, Belongs, JoinError, JoinHandle};
 use crate::kernel::Kernel;
+use crate::lane::Lane;
 use crate::run;
 use crate::time::SimTime;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::pin;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// How long a run that has nothing to do waits for what its devices hope for: so long, so often.
+const HOPE: Duration = Duration::from_millis(10);
+const HOPES: u32 = 1_000;
 
 impl Sim {
     /// Spawns a task of a group. Into a group that was closed it is dropped at once.
@@ -71,6 +80,26 @@ impl super::Shared {
             self.wakes();
         }
         ready
+    }
+
+    /// Nothing is left to happen here: a device may know of something outside that ends a wait. False
+    /// where none does, or nothing came in time.
+    pub(crate) fn hopes(&self, lane: &Lane) -> bool {
+        let devices = self.devices.borrow().clone();
+        let hoping = devices.iter().filter(|device| device.hopes()).collect::<Vec<_>>();
+        let is_ready = || {
+            let ready = |kernel: &mut Kernel| !kernel.policy.is_empty() || kernel.failure.is_some();
+            let woken = lane.is_injected() || baton::address::wake_late(lane.index());
+            woken || context::with(ready).unwrap_or(false)
+        };
+        if hoping.is_empty() {
+            return false;
+        }
+        (0..HOPES).any(|_| {
+            let wait = |device: &Rc<dyn Device>| device.wait_outside(HOPE);
+            hoping.iter().for_each(|device| run::guarded(|| wait(device)));
+            is_ready()
+        })
     }
 
     /// Tells them that something can, where they were told that nothing could.

@@ -17,8 +17,8 @@ use std::rc::Rc;
 /// A node: what fails as one. Made by [`Sim::node`].
 #[derive(Clone, Debug)]
 pub struct Node {
-    pub(super) sim: Sim,
-    pub(super) id: NodeId,
+    pub(crate) sim: Sim,
+    pub(crate) id: NodeId,
 }
 
 impl Node {

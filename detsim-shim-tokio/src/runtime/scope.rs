@@ -12,6 +12,8 @@ use crate::context;
 use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context as kernel};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
+#[cfg(feature = "net")]
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -147,6 +149,25 @@ pub(crate) fn with_io<R>(f: impl FnOnce(&Sim) -> R) -> R {
     assert!(shared.settings().io, "{NO_IO}");
     let sim = shared.sim();
     sim.enter(|| f(&sim))
+}
+
+/// As [`with_io`], with the runtime.
+///
+/// # Errors
+/// Those of `f`; tokio's where the runtime has been shut down.
+///
+/// # Panics
+/// As [`with_io`].
+#[cfg(feature = "net")]
+#[track_caller]
+pub(crate) fn with_io_of<R>(f: impl FnOnce(&Sim, &Shared) -> io::Result<R>) -> io::Result<R> {
+    let Some(shared) = current() else { context::missing() };
+    assert!(shared.settings().io, "{NO_IO}");
+    if shared.is_shut_down() {
+        return Err(super::gone());
+    }
+    let sim = shared.sim();
+    sim.enter(|| f(&sim, &shared))
 }
 
 #[cfg(feature = "net")]

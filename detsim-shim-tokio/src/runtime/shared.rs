@@ -39,6 +39,9 @@ pub(crate) struct Shared {
     pub(super) sessions: AtomicU64,
     /// The rests of the run before it was built.
     pub(super) rests_before: u64,
+    /// The descriptors of the system that are watched for it and others of its run.
+    #[cfg(all(feature = "net", target_os = "linux"))]
+    outside: OnceLock<Arc<crate::io::outside::Outside>>,
     /// What was measured when it was shut down.
     pub(super) closed: OnceLock<Measured>,
 }
@@ -99,6 +102,8 @@ impl Shared {
             paused: AtomicBool::new(settings.start_paused),
             sessions: AtomicU64::new(0),
             rests_before,
+            #[cfg(all(feature = "net", target_os = "linux"))]
+            outside: OnceLock::new(),
             closed: OnceLock::new(),
             settings,
         }
@@ -184,8 +189,28 @@ impl Shared {
         }
     }
 
+    /// Descriptors are watched for it from now on.
+    #[cfg(all(feature = "net", target_os = "linux"))]
+    pub(crate) fn watches(&self, outside: &Arc<crate::io::outside::Outside>) {
+        self.outside.get_or_init(|| Arc::clone(outside));
+    }
+
+    #[cfg(feature = "net")]
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.closed.get().is_some()
+    }
+
+    /// Ends what waits for the world outside, from whichever thread.
+    fn shut_outside(&self) {
+        #[cfg(all(feature = "net", target_os = "linux"))]
+        if let Some(outside) = self.outside.get() {
+            outside.shut(self.group.word());
+        }
+    }
+
     /// Drops its tasks, and takes no more. False where it was shut down before, or its run has ended.
     pub(crate) fn shut_down(self: &Arc<Self>) -> bool {
+        self.shut_outside();
         let Some(sim) = self.try_sim() else { return false };
         let measured = sim.with(|kernel| Measured::of(self, kernel));
         if self.closed.set(measured).is_err() {

@@ -65,3 +65,8 @@ pub(crate) fn of(run: u64) -> Option<Sim> {
 pub(crate) fn opened() -> Option<Sim> {
     OPENED.try_with(|opened| opened.borrow().as_ref().map(|opened| opened.sim().clone())).ok()?
 }
+
+/// Whether the run of this number is the one of this thread that nobody opened.
+pub(crate) fn is_opened(run: u64) -> bool {
+    opened().is_some_and(|sim| sim.is_alive() && sim.with(|kernel| kernel.id()) == run)
+}

@@ -3,10 +3,11 @@
 //! Owns: [`Listener`], and what all listeners of one signal of one node share. Invariants: a signal
 //! reaches every listener that was made before it; several that come before one looks are one to it.
 
+use super::outside;
 use crate::context;
 use crate::runtime::scope;
 use crate::sync::{Notify, futures::OwnedNotified};
-use detsim_executor::{Bound, Handler, Kernel, context as kernel};
+use detsim_executor::{Bound, Handler, Kernel, Sim, context as kernel};
 use std::any::Any;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// What the listeners of one signal of one node share.
-struct Signalled {
+pub(super) struct Signalled {
     times: Bound<u64>,
     notify: Arc<Notify>,
 }
@@ -31,12 +32,9 @@ impl Listener {
     /// Listens from now on, as something of the current node.
     #[track_caller]
     pub(super) fn of(signal: i32) -> Self {
-        if scope::current().is_none() {
-            context::missing();
-        }
-        let known = kernel::with(|kernel| kernel.handler(signal).map(|known| known.state.clone()));
-        let known = known.flatten().and_then(|state| state.downcast::<Signalled>().ok());
-        let signalled = known.unwrap_or_else(|| Signalled::listen(signal));
+        let Some(runtime) = scope::current() else { context::missing() };
+        let sim = runtime.sim();
+        let signalled = sim.enter(|| Signalled::of(&sim, signal));
         let seen = *signalled.times.enter();
         Self { signalled, seen, waits: None }
     }
@@ -64,21 +62,40 @@ impl Listener {
 
 impl Signalled {
     #[track_caller]
-    fn listen(signal: i32) -> Arc<Self> {
+    fn of(sim: &Sim, signal: i32) -> Arc<Self> {
+        let known = kernel::with(|kernel| kernel.handler(signal).map(|known| known.state.clone()));
+        let known = known.flatten().and_then(|state| state.downcast::<Self>().ok());
+        known.unwrap_or_else(|| Self::listen(sim, signal))
+    }
+
+    #[track_caller]
+    fn listen(sim: &Sim, signal: i32) -> Arc<Self> {
         let notify = Arc::new(Notify::new());
         let signalled = Arc::new(Self { times: Bound::new(0), notify });
         let handler = Handler { state: signalled.clone(), take };
         let set = |kernel: &mut Kernel| kernel.set_handler(signal, handler);
         drop(kernel::with(set));
+        outside::listen(sim, signal, &signalled);
         signalled
+    }
+
+    /// The signal has come.
+    pub(super) fn come(&self) {
+        *self.times.enter() += 1;
+        self.notify.notify_waiters();
+    }
+
+    /// Whether anybody listens.
+    pub(super) fn is_heard(self: &Arc<Self>) -> bool {
+        // The handler has one, and whoever asks another.
+        Arc::strong_count(self) > 2
     }
 }
 
 /// The signal has come.
 fn take(state: &(dyn Any + Send + Sync)) {
     if let Some(signalled) = state.downcast_ref::<Signalled>() {
-        *signalled.times.enter() += 1;
-        signalled.notify.notify_waiters();
+        signalled.come();
     }
 }
 

@@ -60,6 +60,9 @@ macro_rules! world {
         mod $name {
             use crate::Log;
             use $tokio as tokio;
+            #[cfg(target_os = "linux")]
+            #[path = "descriptors.rs"]
+            pub(crate) mod descriptors;
             #[path = "tcp.rs"]
             pub(crate) mod tcp;
             #[path = "udp.rs"]
@@ -138,4 +141,15 @@ programs! {
         unread_bytes_reset_a_local_stream a_local_half_close a_local_writer_waits local_halves
         local_datagrams local_datagrams_by_name a_full_local_queue_waits a_pipe_carries_bytes
         a_pipe_without_a_reader_breaks a_full_pipe_waits;
+}
+
+#[cfg(target_os = "linux")]
+programs! {
+    descriptors:
+        a_pair_is_writable_then_readable what_was_ready_is_until_somebody_clears_it
+        a_guard_clears_nothing_newer a_part_of_what_is_ready_is_cleared
+        tries_call_only_what_may_succeed an_operation_is_repeated_until_it_need_not_wait
+        the_end_of_the_peer_is_seen_and_stays a_full_socket_is_writable_when_it_is_read
+        all_who_wait_are_told a_wait_that_is_given_up_leaves_nothing
+        what_cannot_be_watched_is_refused dropping_closes;
 }

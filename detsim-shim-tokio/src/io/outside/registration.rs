@@ -1,0 +1,288 @@
+//! One descriptor that a run watches.
+//!
+//! Owns: [`Registration`]: what tokio would still take the descriptor to be ready for, and who waits for
+//! more. Does not own: the descriptor, or when the system is asked. Invariants: what was seen ready is,
+//! until somebody who saw it says otherwise, and nothing newer has been seen meanwhile; each direction has
+//! one place for whoever polls it, the last one that did, and a place for each future.
+
+use std::io;
+use std::panic::Location;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use detsim_executor::{
+    Block, Bound, In, Object, OpKind, ResourceKind, Waiter, storable, yield_with,
+};
+use tokio::io::{Interest, Ready};
+
+use super::Outside;
+use crate::runtime::gone;
+
+/// What is known of a descriptor.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    outside: Arc<Outside>,
+    state: Bound<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    object: Object,
+    ready: Ready,
+    /// How often the system has told of it.
+    told: u32,
+    /// Its runtime is gone.
+    is_shut: bool,
+    /// Whether an operation that is under way has asked to be stopped.
+    asked: bool,
+    waits: Vec<Wait>,
+    tickets: u32,
+}
+
+#[derive(Debug)]
+struct Wait {
+    place: Place,
+    mask: Ready,
+    waiter: Waiter,
+    /// A future that was woken has waited long enough, whatever others do before it is polled.
+    is_over: bool,
+}
+
+/// Whose wait it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Reader,
+    Writer,
+    Future(u32),
+}
+
+/// A wait that a future keeps, from the first poll to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Ticket(Option<u32>);
+
+/// What is waited for, and by whom.
+#[derive(Debug)]
+pub(crate) enum Want<'a> {
+    /// By whoever polls for reading.
+    Reader,
+    /// By whoever polls for writing.
+    Writer,
+    /// By one future of several.
+    Future(Interest, &'a mut Ticket),
+}
+
+/// What was seen of a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event {
+    pub(crate) ready: Ready,
+    told: u32,
+}
+
+impl Event {
+    /// The part of it that is about this.
+    pub(crate) fn only(self, ready: Ready) -> Self {
+        Self { ready: self.ready & ready, ..self }
+    }
+}
+
+/// What may be seen for an interest.
+fn mask_of(interest: Interest) -> Ready {
+    let flags = [
+        (interest.is_readable(), Ready::READABLE | Ready::READ_CLOSED),
+        (interest.is_writable(), Ready::WRITABLE | Ready::WRITE_CLOSED),
+        (interest.is_priority(), Ready::PRIORITY | Ready::READ_CLOSED),
+        (interest.is_error(), Ready::ERROR),
+    ];
+    let set = flags.iter().filter(|(is_set, _)| *is_set);
+    set.fold(Ready::EMPTY, |all, (_, flag)| all | *flag)
+}
+
+impl Registration {
+    pub(crate) fn new(outside: Arc<Outside>, site: &'static Location<'static>) -> Self {
+        let state = State {
+            object: Object::new(ResourceKind::Descriptor, site),
+            ready: Ready::EMPTY,
+            told: 0,
+            is_shut: false,
+            asked: false,
+            waits: Vec::new(),
+            tickets: 0,
+        };
+        Self { outside, state: Bound::new(state) }
+    }
+
+    /// The descriptors of its run.
+    pub(crate) fn outside(&self) -> &Outside {
+        &self.outside
+    }
+
+    /// The system has told of it.
+    pub(super) fn happened(&self, ready: Ready) {
+        let mut section = self.state.enter();
+        section.told = section.told.wrapping_add(1);
+        section.ready |= ready;
+        self.wake(section, |mask| !(mask & ready).is_empty());
+    }
+
+    /// Its runtime is gone.
+    pub(super) fn shut(&self) {
+        let mut section = self.state.enter();
+        section.is_shut = true;
+        self.wake(section, |_| true);
+    }
+
+    fn wake(&self, mut section: In<'_, State>, ends: impl Fn(Ready) -> bool) {
+        let mut at = 0;
+        while let Some(wait) = section.waits.get(at) {
+            if wait.is_over || !ends(wait.mask) {
+                at += 1;
+                continue;
+            }
+            self.outside.waits(false);
+            let (state, kernel) = section.both();
+            let waker = match state.waits[at].place {
+                Place::Future(_) => {
+                    state.waits[at].is_over = true;
+                    at += 1;
+                    Block::grant(kernel, &mut state.waits[at - 1].waiter)
+                }
+                _ => Block::wake(kernel, &mut state.object, state.waits.remove(at).waiter),
+            };
+            section.wake(waker);
+        }
+    }
+
+    /// Waits until something is ready of what is wanted.
+    pub(crate) fn poll(
+        &self,
+        cx: &mut Context<'_>,
+        want: Want<'_>,
+        site: &'static Location<'static>,
+    ) -> Poll<io::Result<Event>> {
+        self.outside.ask();
+        let (place, mask) = self.place(want);
+        let mut foreign = None;
+        loop {
+            let mut section = self.state.enter();
+            let (state, kernel) = section.both();
+            if let Some(kernel) = kernel {
+                let State { object, asked, .. } = state;
+                if kernel.stops_before(object, OpKind::Read, asked, cx.waker()) {
+                    return Poll::Pending;
+                }
+                if !kernel.has_budget() {
+                    drop(section);
+                    yield_with(cx.waker());
+                    return Poll::Pending;
+                }
+            }
+            if let Some(seen) = self.seen(&mut section, place, mask) {
+                self.leave(section, place);
+                return Poll::Ready(seen);
+            }
+            if let Some(waker) = storable(cx, &mut foreign) {
+                self.queue(section, Wanting { place, mask, site }, waker);
+                return Poll::Pending;
+            }
+            drop(section);
+            foreign = Some(cx.waker().clone());
+        }
+    }
+
+    fn place(&self, want: Want<'_>) -> (Place, Ready) {
+        match want {
+            Want::Reader => (Place::Reader, mask_of(Interest::READABLE)),
+            Want::Writer => (Place::Writer, mask_of(Interest::WRITABLE)),
+            Want::Future(interest, ticket) => {
+                let number = *ticket.0.get_or_insert_with(|| {
+                    let mut section = self.state.enter();
+                    section.tickets = section.tickets.wrapping_add(1);
+                    section.tickets
+                });
+                (Place::Future(number), mask_of(interest))
+            }
+        }
+    }
+
+    /// What there is to see; `None` where there is nothing yet.
+    fn seen(
+        &self,
+        section: &mut In<'_, State>,
+        place: Place,
+        mask: Ready,
+    ) -> Option<io::Result<Event>> {
+        let (state, kernel) = section.both();
+        let event = Event { ready: state.ready & mask, told: state.told };
+        let was_woken = state.waits.iter().any(|wait| wait.place == place && wait.is_over);
+        let is_over = state.is_shut || was_woken || !event.ready.is_empty();
+        if let Some(kernel) = kernel {
+            kernel.operate(&mut state.object, OpKind::Read);
+            if is_over {
+                kernel.spend_budget();
+            }
+        }
+        state.asked &= !is_over;
+        is_over.then(|| if state.is_shut { Err(gone()) } else { Ok(event) })
+    }
+
+    /// Whoever waited has what it waited for, or gives up.
+    fn leave(&self, mut section: In<'_, State>, place: Place) {
+        let (state, kernel) = section.both();
+        let Some(at) = state.waits.iter().position(|wait| wait.place == place) else { return };
+        let Wait { waiter, is_over, .. } = state.waits.remove(at);
+        if !is_over {
+            self.outside.waits(false);
+        }
+        let waker = Block::cancel(kernel, &mut state.object, waiter);
+        section.dispose(Some(waker));
+    }
+
+    /// Queues a wait, or keeps another waker for it.
+    fn queue(&self, mut section: In<'_, State>, wanting: Wanting, waker: Waker) {
+        let Wanting { place, mask, site } = wanting;
+        let (state, kernel) = section.both();
+        if let Some(wait) = state.waits.iter_mut().find(|wait| wait.place == place) {
+            let old = Block::renew(kernel, &mut wait.waiter, waker);
+            return section.dispose(Some(old));
+        }
+        let waiter = Block::wait(kernel, &mut state.object, OpKind::Read, site, &[], waker);
+        state.waits.push(Wait { place, mask, waiter, is_over: false });
+        drop(section);
+        self.outside.waits(true);
+    }
+
+    /// What tokio would take it to be ready for now.
+    pub(crate) fn readiness(&self, interest: Interest) -> Event {
+        self.outside.ask();
+        let section = self.state.enter();
+        Event { ready: section.ready & mask_of(interest), told: section.told }
+    }
+
+    /// What was seen is over, unless something newer was seen meanwhile. The end of a peer never is.
+    pub(crate) fn clear(&self, event: Event) {
+        let mut section = self.state.enter();
+        if section.told == event.told {
+            let ready = section.ready;
+            section.ready = ready - (event.ready - Ready::READ_CLOSED - Ready::WRITE_CLOSED);
+        }
+    }
+
+    /// Takes the wait of a future back that is given up.
+    pub(crate) fn forget(&self, ticket: &Ticket) {
+        if let Some(number) = ticket.0 {
+            self.leave(self.state.enter(), Place::Future(number));
+        }
+    }
+
+    /// Wakes whoever waits, since nothing will be told any more.
+    pub(crate) fn dropped(&self) {
+        self.wake(self.state.enter(), |_| true);
+    }
+}
+
+/// A wait to be.
+struct Wanting {
+    place: Place,
+    mask: Ready,
+    site: &'static Location<'static>,
+}
