@@ -49,6 +49,7 @@ errnos! {
     ENOENT = 2, "Nothing of this name.";
     EINTR = 4, "A signal came first.";
     EIO = 5, "The medium failed.";
+    ENXIO = 6, "Nothing is behind the name of a device or a pipe.";
     EBADF = 9, "No such handle, or one that was not opened for this.";
     EAGAIN = 11 / 35, "Somebody else holds the lock.";
     EACCES = 13, "The mode of a file forbids it.";
@@ -70,6 +71,11 @@ errnos! {
 }
 
 impl Errno {
+    /// The error of a number that the system gave.
+    pub const fn of(raw: i32) -> Self {
+        Self(raw)
+    }
+
     /// The number.
     pub const fn raw(self) -> i32 {
         self.0

@@ -15,6 +15,7 @@ mod socket;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -93,12 +94,26 @@ pub(crate) struct World {
     pub(crate) short: Option<Domain>,
     /// How often a read or a write is short.
     pub(crate) short_rate: Ratio,
+    /// For whom sockets are opened now.
+    opens_for: u64,
 }
+
+/// For whom a socket waits: a runtime, where there are several.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Owner {
+    number: u64,
+    /// What calls that wait give since it has gone.
+    pub(crate) gone: Option<Gone>,
+}
+
+/// Why nothing waits any more.
+pub type Gone = fn() -> io::Error;
 
 /// One socket.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) node: NodeId,
+    pub(crate) owner: Owner,
     pub(crate) object: Object,
     pub(crate) waits: Waits,
     /// What tokio would still take it to be ready for: [read, write].
@@ -185,6 +200,34 @@ impl Sockets {
         let device = sim.add_device(Rc::new(Plug { sockets: sockets.clone() }));
         sockets.world.enter().device = Some(device);
         sockets
+    }
+
+    /// Those of a simulation that has some.
+    pub fn made_of(sim: &Sim) -> Option<Self> {
+        sim.device::<Plug>().map(|plug| plug.sockets.clone())
+    }
+
+    /// What `open` opens waits for an owner of this number, which is not 0, as long as it is there.
+    pub fn opening_for<R>(&self, owner: u64, open: impl FnOnce(&Self) -> R) -> R {
+        let before = std::mem::replace(&mut self.world.enter().opens_for, owner);
+        let opened = open(self);
+        self.world.enter().opens_for = before;
+        opened
+    }
+
+    /// The owner of this number has gone: what waits for its sockets, and whoever would, is told so. Calls
+    /// that do not wait go on as before.
+    pub fn owner_gone(&self, owner: u64, gone: Gone) {
+        self.with(|world, kernel| {
+            let theirs = world.sockets.iter().filter(|(_, entry)| entry.owner.number == owner);
+            let theirs: Vec<SocketKey> = theirs.map(|(key, _)| key).collect();
+            for key in theirs {
+                if let Some(entry) = world.sockets.get_mut(key) {
+                    entry.owner.gone = Some(gone);
+                    entry.waits.wake(kernel, &mut entry.object, Side::Either, &mut world.woken);
+                }
+            }
+        });
     }
 
     /// Gives `f` the world and the kernel; `None` where the simulation has ended or is another
@@ -274,6 +317,7 @@ impl World {
             resets: Ratio::NEVER,
             short: None,
             short_rate: Ratio::new(1, 4),
+            opens_for: 0,
         }
     }
 
@@ -355,6 +399,7 @@ impl World {
         self.hosts.of(node);
         self.sockets.insert(Entry {
             node,
+            owner: Owner { number: self.opens_for, gone: None },
             object,
             waits: Waits::default(),
             ready: [false, false],

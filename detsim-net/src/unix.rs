@@ -164,7 +164,7 @@ impl World {
             Unix::Stream(stream) => self.close_stream(kernel, stream),
             Unix::Listener(listener) => {
                 self.unix_names.unbind(node, listener.name);
-                listener.queue.into_iter().for_each(|socket| self.close(kernel, socket));
+                listener.queue.into_iter().for_each(|socket| self.refuse_stream(kernel, socket));
             }
             Unix::Datagrams(datagrams) => self.close_datagrams(kernel, key, node, datagrams),
             Unix::Sender(channel) => self.close_writer(kernel, channel),

@@ -5,6 +5,8 @@
 //! are tokio's own; there is never one of them.
 #![expect(unsafe_code, reason = "a declaration that tokio has as unsafe; there is no unsafe block")]
 
+use crate::context;
+use crate::runtime::scope;
 use std::ffi::OsStr;
 use std::future::{Future, ready};
 use std::io;
@@ -18,8 +20,9 @@ pub use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 /// # Examples
 /// ```
 /// use detsim_shim_tokio::process::Command;
-/// let error = Command::new("ls").arg("-l").spawn().unwrap_err();
-/// assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
+/// let sim = detsim_executor::Sim::new(7);
+/// let error = sim.block_on(async { Command::new("ls").arg("-l").spawn().unwrap_err() });
+/// assert_eq!(error.unwrap().kind(), std::io::ErrorKind::Unsupported);
 /// ```
 #[derive(Debug)]
 pub struct Command {
@@ -97,8 +100,15 @@ impl Command {
     ///
     /// # Errors
     /// Always: `Unsupported`.
+    ///
+    /// # Panics
+    /// Where there is no runtime, in tokio's words.
+    #[track_caller]
     pub fn spawn(&mut self) -> io::Result<Child> {
-        Err(self.unsupported())
+        match scope::current() {
+            None => context::missing(),
+            Some(_) => Err(self.unsupported()),
+        }
     }
 
     /// Starts it and waits for its end.

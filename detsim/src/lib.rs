@@ -99,7 +99,7 @@ pub mod __private {
 
     pub use crate::attempt::Body;
     #[cfg(target_os = "linux")]
-    pub use crate::poller::{Happened, Poller, Wanted};
+    pub use crate::poller::{Access, Happened, Poller, Wanted, access_of};
     pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     pub use crate::recording::Recording;
     pub use crate::run::{implicit, main, run_async, scenario};

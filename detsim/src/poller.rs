@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "calls of libc that std does not have")]
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 /// Tells which descriptors of the operating system are ready.
@@ -34,6 +34,26 @@ pub struct Happened {
     /// The number that it was given.
     pub token: u64,
     events: u32,
+}
+
+/// What a descriptor was opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// It can be read.
+    pub reads: bool,
+    /// It can be written.
+    pub writes: bool,
+}
+
+/// What a descriptor was opened for.
+///
+/// # Errors
+/// EBADF for one that was closed.
+pub fn access_of(fd: BorrowedFd<'_>) -> io::Result<Access> {
+    // SAFETY: the call takes numbers and gives one.
+    let flags = checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    let mode = flags & libc::O_ACCMODE;
+    Ok(Access { reads: mode != libc::O_WRONLY, writes: mode != libc::O_RDONLY })
 }
 
 /// Descriptors that one call of the system tells of.
@@ -157,6 +177,7 @@ impl Happened {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
+    use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
 
     const BOTH: Wanted = Wanted { reads: true, writes: true, priority: false };
@@ -185,6 +206,16 @@ mod tests {
         poller.remove(c.as_raw_fd()).unwrap();
         drop(d);
         assert_eq!(poller.wait(Duration::ZERO), []);
+    }
+
+    #[test]
+    fn a_descriptor_tells_what_it_was_opened_for() {
+        let (reads, writes) = io::pipe().unwrap();
+        let access = |fd| access_of(fd).unwrap();
+        assert_eq!(access(reads.as_fd()), Access { reads: true, writes: false });
+        assert_eq!(access(writes.as_fd()), Access { reads: false, writes: true });
+        let (socket, _peer) = UnixStream::pair().unwrap();
+        assert_eq!(access(socket.as_fd()), Access { reads: true, writes: true });
     }
 
     #[test]

@@ -64,6 +64,7 @@ impl Volume {
         let inode = self.live.at(ino);
         match inode.kind {
             Kind::Symlink(_) if !flags.path_only => return Err(Errno::ELOOP),
+            Kind::Fifo if !flags.path_only => return Err(Errno::ENXIO),
             Kind::Dir(_) if flags.writes() || flags.create || flags.truncate => {
                 return Err(Errno::EISDIR);
             }

@@ -28,6 +28,8 @@ pub enum FileKind {
     File,
     /// A symbolic link.
     Symlink,
+    /// A name for a pipe.
+    Fifo,
 }
 
 /// What is known of a file.
@@ -66,6 +68,7 @@ impl FileKind {
             Kind::Dir(_) => Self::Dir,
             Kind::File(_) => Self::File,
             Kind::Symlink(_) => Self::Symlink,
+            Kind::Fifo => Self::Fifo,
         }
     }
 }
@@ -100,6 +103,7 @@ impl Volume {
         let (size, links, blocks) = match &inode.kind {
             Kind::File(file) => (file.size(), inode.links, file.pages() * (PAGE as u64 / 512)),
             Kind::Symlink(target) => (target.len() as u64, inode.links, 0),
+            Kind::Fifo => (0, inode.links, 0),
             Kind::Dir(dir) => (PAGE as u64, self.links_of(dir, inode), PAGE as u64 / 512),
         };
         let Inode { mode, times, .. } = *inode;
@@ -342,6 +346,17 @@ impl Volume {
         }
         let at = self.free_file_entry(link)?;
         let ino = self.bear(Kind::Symlink(Rc::from(target)), 0o777);
+        self.make(Change::Link { at, ino });
+        Ok(())
+    }
+
+    /// Makes a name for a pipe. The pipe itself is none of the disk's: whoever has this made opens it.
+    ///
+    /// # Errors
+    /// `EEXIST`, and those of walking a path.
+    pub fn make_fifo(&mut self, path: &Path, mode: u32) -> Outcome<()> {
+        let at = self.free_file_entry(path)?;
+        let ino = self.bear(Kind::Fifo, mode & 0o7777 & !self.umask);
         self.make(Change::Link { at, ino });
         Ok(())
     }

@@ -32,6 +32,8 @@ pub(crate) enum Kind {
     Dir(Dir),
     File(Contents),
     Symlink(Rc<[u8]>),
+    /// A name for a pipe, which is none of the disk's.
+    Fifo,
 }
 
 /// A directory.

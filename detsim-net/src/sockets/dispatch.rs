@@ -10,11 +10,20 @@ use std::task::Context;
 
 use detsim_executor::{Kernel, OpKind, Party, Role, TaskTag};
 
-use super::{SocketKey, SocketKind, World};
+use super::{Gone, SocketKey, SocketKind, World};
 use crate::errno::{Errno, Result};
 use crate::tcp::calls::Readiness;
 use crate::unix::{Stream, Unix};
 use crate::waits::Side;
+
+/// Whether an operation that may wait begins.
+pub(super) enum Begins {
+    Now,
+    /// The task is stopped before it.
+    Later,
+    /// Its owner has gone.
+    Never(Gone),
+}
 
 impl World {
     pub(super) fn read(
@@ -24,18 +33,13 @@ impl World {
         buffers: &mut [IoSliceMut<'_>],
         peeks: bool,
     ) -> Result<usize> {
-        let read = match &self.entry(key)?.kind {
+        match &self.entry(key)?.kind {
             SocketKind::Unix(Unix::Stream(Stream { read, .. }) | Unix::Receiver(read)) => {
                 let channel = *read;
-                self.channel_read(kernel, channel, buffers)?
+                self.channel_read(kernel, channel, buffers)
             }
-            _ => self.tcp_read(kernel, key, buffers, peeks)?,
-        };
-        let is_short = || read < buffers.iter().map(|buffer| buffer.len()).sum();
-        if read > 0 && !peeks && is_short() && !self.truth(key)?.readable {
-            self.entry_mut(key)?.ready[0] = false;
+            _ => self.tcp_read(kernel, key, buffers, peeks),
         }
-        Ok(read)
     }
 
     pub(super) fn write(
@@ -44,18 +48,25 @@ impl World {
         key: SocketKey,
         buffers: &[IoSlice<'_>],
     ) -> Result<usize> {
-        let offered: usize = buffers.iter().map(|buffer| buffer.len()).sum();
-        let written = match &self.entry(key)?.kind {
+        match &self.entry(key)?.kind {
             SocketKind::Unix(Unix::Stream(Stream { write, .. }) | Unix::Sender(write)) => {
                 let channel = *write;
-                self.channel_write(kernel, channel, buffers)?
+                self.channel_write(kernel, channel, buffers)
             }
-            _ => self.tcp_write(kernel, key, buffers)?,
-        };
-        if written < offered && !self.truth(key)?.writable {
-            self.entry_mut(key)?.ready[1] = false;
+            _ => self.tcp_write(kernel, key, buffers),
         }
-        Ok(written)
+    }
+
+    /// A call that waits has done less than it was asked for: tokio takes that for the end of readiness,
+    /// which calls that only try do not.
+    pub(super) fn fell_short(&mut self, key: SocketKey, side: Side) -> Result<()> {
+        let truth = self.truth(key)?;
+        let entry = self.entry_mut(key)?;
+        match side {
+            Side::Write => entry.ready[1] &= truth.writable,
+            _ => entry.ready[0] &= truth.readable,
+        }
+        Ok(())
     }
 
     pub(super) fn truth(&self, key: SocketKey) -> Result<Readiness> {
@@ -127,6 +138,11 @@ impl World {
         match &mut self.entry_mut(key)?.kind {
             SocketKind::Tcp(_) => self.tcp_error(key),
             SocketKind::Udp(udp) => Ok(udp.take_error()),
+            SocketKind::Unix(Unix::Stream(stream)) => {
+                let read = stream.read;
+                let channel = self.channels.get_mut(read);
+                Ok(channel.and_then(|channel| channel.error.take()))
+            }
             SocketKind::Unix(_) => Ok(None),
         }
     }
@@ -141,19 +157,25 @@ impl World {
         Ok(Readiness { readable, writable, ..truth })
     }
 
-    /// Is the task that runs stopped before this operation?
+    /// Whether this operation of the task that runs begins.
     #[inline]
-    pub(super) fn stops(
+    pub(super) fn begins(
         &mut self,
         kernel: &mut Kernel,
         key: SocketKey,
         op: OpKind,
         side: Side,
         cx: &Context<'_>,
-    ) -> bool {
-        let Some(entry) = self.sockets.get_mut(key) else { return false };
+    ) -> Begins {
+        let Some(entry) = self.sockets.get_mut(key) else { return Begins::Now };
+        if let Some(gone) = entry.owner.gone {
+            return Begins::Never(gone);
+        }
         let asked = &mut entry.asked[usize::from(side == Side::Write)];
-        kernel.stops_before(&mut entry.object, op, asked, cx.waker())
+        match kernel.stops_before(&mut entry.object, op, asked, cx.waker()) {
+            true => Begins::Later,
+            false => Begins::Now,
+        }
     }
 
     /// An operation took place, or found that it has to wait.

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use detsim_executor::{Object, OpKind, ResourceKind};
 
 use super::{How, Socket, SocketKey, SocketKind, Sockets};
+use crate::errno::Errno;
 use crate::unix::{Datagrams, Name, Unix};
 use crate::waits::Side;
 
@@ -128,6 +129,17 @@ impl Socket {
     ) -> Poll<io::Result<(Self, Vec<u8>)>> {
         let accepted = self.poll(cx, how, |world, kernel, key| world.unix_accept(kernel, key));
         accepted.map_ok(|(key, from)| (Self { sockets: self.sockets.clone(), key }, from))
+    }
+
+    /// Takes what was written into a pipe and not read, by either end of it.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP for what is no pipe.
+    pub fn take_unread(&self) -> io::Result<Vec<u8>> {
+        self.call(|world, _, key| match *world.unix(key)? {
+            Unix::Sender(channel) | Unix::Receiver(channel) => world.take_unread(channel),
+            _ => Err(Errno::NOT_SUPPORTED),
+        })
     }
 
     /// From now on a local socket for datagrams talks to whoever has a name.

@@ -13,6 +13,7 @@ use std::task::{Context, Poll};
 
 use detsim_executor::{In, Kernel, Object, OpKind, ResourceKind, storable, yield_with};
 
+use super::dispatch::Begins;
 use super::{SocketKey, SocketKind, Sockets, World, leave};
 use crate::errno::{Errno, Result};
 use crate::options::Options;
@@ -218,7 +219,7 @@ impl Socket {
         let accepted = self.poll(cx, how, |world, kernel, key| {
             let (connection, from) = world.tcp_accept(key)?;
             let listener = world.entry(key)?;
-            let (node, options) = (listener.node, listener.options.clone());
+            let (node, owner, options) = (listener.node, listener.owner, listener.options.clone());
             let is_v6 = world.tcp(key)?.is_v6;
             let state = State::Connection { key: connection, side: 1 };
             let kind = SocketKind::Tcp(TcpSocket { is_v6, state });
@@ -226,7 +227,7 @@ impl Socket {
             let socket = world.open(kernel, kind, object, options);
             let entry = world.entry_mut(socket)?;
             // tokio takes an accepted connection for readable until a read finds nothing.
-            (entry.node, entry.ready) = (node, [true, true]);
+            (entry.node, entry.owner, entry.ready) = (node, owner, [true, true]);
             world.tcp_adopt(connection, socket);
             Ok((socket, world.shown(socket, from)))
         });
@@ -255,7 +256,13 @@ impl Socket {
         how: How<'_>,
         buffers: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll(cx, how, |world, kernel, key| world.read(kernel, key, buffers, false))
+        self.poll(cx, how, |world, kernel, key| {
+            let read = world.read(kernel, key, buffers, false)?;
+            if read > 0 && read < buffers.iter().map(|buffer| buffer.len()).sum() {
+                world.fell_short(key, Side::Read)?;
+            }
+            Ok(read)
+        })
     }
 
     /// Reads without taking, waiting for something to read.
@@ -292,7 +299,13 @@ impl Socket {
         how: How<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll(cx, how, |world, kernel, key| world.write(kernel, key, buffers))
+        self.poll(cx, how, |world, kernel, key| {
+            let written = world.write(kernel, key, buffers)?;
+            if written < buffers.iter().map(|buffer| buffer.len()).sum() {
+                world.fell_short(key, Side::Write)?;
+            }
+            Ok(written)
+        })
     }
 
     /// Says that nothing more will be written.
@@ -485,8 +498,10 @@ impl Socket {
             let (world, Some(kernel)) = section.both() else {
                 return Poll::Ready(Err(Errno::BAD_FILE.into()));
             };
-            if world.stops(kernel, self.key, op, side, cx) {
-                return Poll::Pending;
+            match world.begins(kernel, self.key, op, side, cx) {
+                Begins::Now => {}
+                Begins::Later => return Poll::Pending,
+                Begins::Never(gone) => return Poll::Ready(Err(gone())),
             }
             if !kernel.has_budget() {
                 drop(section);

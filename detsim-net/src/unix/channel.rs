@@ -118,6 +118,12 @@ impl World {
         Ok(bytes)
     }
 
+    /// Takes what was written and not read, from either end.
+    pub(crate) fn take_unread(&mut self, key: ChannelKey) -> Result<Vec<u8>> {
+        let channel = self.channels.get_mut(key).ok_or(Errno::BAD_FILE)?;
+        Ok(channel.data.drain(..).collect())
+    }
+
     /// The reading end of a channel, as `poll` would say.
     pub(crate) fn reads(&self, key: ChannelKey) -> Readiness {
         self.channels.get(key).map_or_else(Readiness::default, |channel| Readiness {

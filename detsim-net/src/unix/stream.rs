@@ -126,10 +126,11 @@ impl World {
         kernel: &mut Kernel,
         key: SocketKey,
     ) -> Result<(SocketKey, Name)> {
+        let owner = self.entry(key)?.owner;
         let Unix::Listener(listener) = self.unix_mut(key)? else { return Err(Errno::INVALID) };
         let socket = listener.queue.pop_front().ok_or(Errno::AGAIN)?;
         let entry = self.entry_mut(socket)?;
-        entry.ready = [true, true];
+        (entry.owner, entry.ready) = (owner, [true, true]);
         let peer = self.unix_peer(socket)?;
         // Who waits for room in the queue tries again.
         self.notify_closed(kernel);
@@ -142,6 +143,16 @@ impl World {
         let waiting = self.sockets.iter().filter(|(_, entry)| waits(&entry.kind));
         let waiting: Vec<SocketKey> = waiting.map(|(key, _)| key).collect();
         waiting.into_iter().for_each(|key| self.notify(kernel, key, Side::Write));
+    }
+
+    /// A stream that nobody has taken is closed with its listener: its other end is reset.
+    pub(super) fn refuse_stream(&mut self, kernel: &mut Kernel, key: SocketKey) {
+        if let Ok(&Unix::Stream(Stream { write, .. })) = self.unix(key)
+            && let Some(channel) = self.channels.get_mut(write)
+        {
+            channel.error = Some(Errno::RESET);
+        }
+        self.close(kernel, key);
     }
 
     /// One end of a stream is closed; with bytes unread it resets the other.

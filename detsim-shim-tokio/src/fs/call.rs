@@ -4,6 +4,7 @@
 //! that goes on without being polled. Does not own: the call itself.
 
 use crate::context;
+use crate::runtime::scope;
 use detsim_executor::{JoinHandle, OpKind, SimTime, sleep_until};
 use detsim_fs::{Cost, Disks};
 use std::future::{pending, poll_fn};
@@ -22,7 +23,15 @@ pub(super) fn disks() -> Rc<Disks> {
 
 /// Makes a call.
 pub(super) async fn call<T>(cost: Cost, f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    if is_gone() {
+        return Err(gone());
+    }
     timed(cost, f).await
+}
+
+/// Whether the runtime has been shut down, and with it the threads on which tokio makes calls.
+fn is_gone() -> bool {
+    scope::current().is_some_and(|runtime| runtime.is_shut_down())
 }
 
 async fn timed<T>(cost: Cost, f: impl FnOnce() -> T) -> T {
@@ -60,11 +69,23 @@ pub(super) async fn begin(cost: Cost) -> SimTime {
     end
 }
 
-/// Makes a call that goes on whether or not it is waited for.
+/// Makes a call that goes on whether or not it is waited for. Where the runtime has been shut down, it is
+/// gone before it begins.
 pub(super) fn start<T: 'static>(cost: Cost, f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-    // Outside of a simulation it is tokio's panic.
-    drop(disks());
-    detsim_executor::context::spawn("file", timed(cost, f))
+    let (runtime, is_gone) = (scope::current(), is_gone());
+    let begin = || {
+        // Outside of a simulation it is tokio's panic.
+        drop(disks());
+        let call = detsim_executor::context::spawn("file", timed(cost, f));
+        if is_gone {
+            call.abort();
+        }
+        call
+    };
+    match runtime.filter(|_| !detsim_executor::context::is_inside()) {
+        Some(runtime) => runtime.sim().enter(begin),
+        None => begin(),
+    }
 }
 
 /// The error of a call whose task is gone.

@@ -150,7 +150,9 @@ impl File {
     pub async fn try_clone(&self) -> io::Result<Self> {
         self.inner.lock().await.complete().await;
         let std = Arc::clone(&self.std);
-        call(Cost::Read, move || std.try_clone()).await.map(Self::from_std)
+        let buffer_max = self.buffer_max;
+        let clone = call(Cost::Read, move || std.try_clone()).await?;
+        Ok(Self { buffer_max, ..Self::from_std(clone) })
     }
 
     /// std's file, once what goes on in the background is done.
@@ -196,7 +198,12 @@ impl File {
     }
 
     /// How many bytes are read ahead or taken by a write at most; 2 MiB at first.
+    ///
+    /// # Panics
+    /// Where it is 0, in tokio's words.
+    #[track_caller]
     pub fn set_max_buf_size(&mut self, max_buf_size: usize) {
+        assert!(max_buf_size > 0, "`max_buf_size` must be greater than 0");
         self.buffer_max = max_buf_size;
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn resolve(target: io::Result<Target>) -> io::Result<Vec<Socket
         Target::Known(addresses) => return Ok(addresses),
         Target::Name(name, port) => (name, port),
     };
-    let lookup = world::open(|sockets| sockets.lookup(&name));
+    let lookup = world::open(|sockets| sockets.lookup(&name))?;
     let Some(lookup) = lookup else { missing() };
     if !lookup.takes.is_zero() {
         sleep_until(context::now() + lookup.takes).await;

@@ -172,7 +172,8 @@ macro_rules! shared {
         ) -> std::task::Poll<std::io::Result<()>> {
             let how = detsim_net::How::poller_at(detsim_executor::OpKind::Recv, self.site);
             let mut bufs = [std::io::IoSliceMut::new(buf.initialize_unfilled())];
-            let read = std::task::ready!(self.socket.poll_read(cx, how, &mut bufs))?;
+            let poll = || self.socket.poll_read(cx, how, &mut bufs);
+            let read = std::task::ready!(crate::net::world::inside(poll))?;
             buf.advance(read);
             std::task::Poll::Ready(Ok(()))
         }
@@ -182,11 +183,8 @@ macro_rules! shared {
             cx: &mut std::task::Context<'_>,
             bufs: &[std::io::IoSlice<'_>],
         ) -> std::task::Poll<std::io::Result<usize>> {
-            self.socket.poll_write(
-                cx,
-                detsim_net::How::poller_at(detsim_executor::OpKind::Send, self.site),
-                bufs,
-            )
+            let how = detsim_net::How::poller_at(detsim_executor::OpKind::Send, self.site);
+            crate::net::world::inside(|| self.socket.poll_write(cx, how, bufs))
         }
 
         pub(super) fn shutdown_write(&self) -> std::io::Result<()> {

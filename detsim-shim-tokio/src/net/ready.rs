@@ -13,6 +13,8 @@ use detsim_executor::OpKind;
 use detsim_net::{How, Readiness, Socket, Ticket};
 use tokio::io::{Interest, Ready};
 
+use super::world;
+
 /// Where a call stands in the program.
 pub(crate) type Site = &'static Location<'static>;
 
@@ -36,7 +38,8 @@ pub(crate) async fn wait<R>(
     mut call: impl FnMut(&mut Context<'_>, How<'_>) -> Poll<R>,
 ) -> R {
     let mut waiting = Waiting { socket, ticket: Ticket::default() };
-    poll_fn(|cx| call(cx, How::future(op, site, &mut waiting.ticket))).await
+    let mut poll = |cx: &mut Context<'_>| call(cx, How::future(op, site, &mut waiting.ticket));
+    poll_fn(|cx| world::inside(|| poll(cx))).await
 }
 
 /// Lets the task be stopped here, as before any other operation.
@@ -59,7 +62,7 @@ pub(crate) fn poll_ready(
     sides: [bool; 2],
 ) -> Poll<io::Result<()>> {
     let how = How::poller_at(OpKind::Read, site);
-    socket.poll_ready(cx, how, sides).map_ok(drop)
+    world::inside(|| socket.poll_ready(cx, how, sides)).map_ok(drop)
 }
 
 /// An operation of the program's own, where the socket is ready for it.

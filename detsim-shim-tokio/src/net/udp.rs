@@ -39,16 +39,16 @@ impl UdpSocket {
     }
 
     async fn bind_at(address: SocketAddr, site: Site) -> io::Result<Self> {
-        let socket = Self::open(address, site, Descriptor::default());
+        let socket = Self::open(address, site, Descriptor::default())?;
         point(&socket.socket, OpKind::Start, site).await;
         socket.socket.bind(address)?;
         Ok(socket)
     }
 
     #[track_caller]
-    fn open(address: SocketAddr, site: Site, descriptor: Descriptor) -> Self {
-        let socket = world::open(|sockets| sockets.udp(address.is_ipv6()));
-        Self { socket, descriptor, site }
+    fn open(address: SocketAddr, site: Site, descriptor: Descriptor) -> io::Result<Self> {
+        let socket = world::open(|sockets| sockets.udp(address.is_ipv6()))?;
+        Ok(Self { socket, descriptor, site })
     }
 
     /// A simulated socket with the same address of the node that runs, and the same peer where the given
@@ -62,7 +62,7 @@ impl UdpSocket {
     #[track_caller]
     pub fn from_std(socket: std::net::UdpSocket) -> io::Result<Self> {
         let (address, peer) = (socket.local_addr()?, socket.peer_addr().ok());
-        let udp = Self::open(address, Location::caller(), Descriptor::given(socket));
+        let udp = Self::open(address, Location::caller(), Descriptor::given(socket))?;
         udp.socket.bind(address)?;
         if let Some(peer) = peer {
             udp.socket.set_peer(peer)?;

@@ -140,27 +140,14 @@ const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. C
 
 /// Goes into the run of the runtime in which this thread is, which has io.
 ///
-/// # Panics
-/// Where there is no runtime, or one without io, in tokio's words.
-#[cfg(feature = "net")]
-#[track_caller]
-pub(crate) fn with_io<R>(f: impl FnOnce(&Sim) -> R) -> R {
-    let Some(shared) = current() else { context::missing() };
-    assert!(shared.settings().io, "{NO_IO}");
-    let sim = shared.sim();
-    sim.enter(|| f(&sim))
-}
-
-/// As [`with_io`], with the runtime.
-///
 /// # Errors
 /// Those of `f`; tokio's where the runtime has been shut down.
 ///
 /// # Panics
-/// As [`with_io`].
+/// Where there is no runtime, or one without io, in tokio's words.
 #[cfg(feature = "net")]
 #[track_caller]
-pub(crate) fn with_io_of<R>(f: impl FnOnce(&Sim, &Shared) -> io::Result<R>) -> io::Result<R> {
+pub(crate) fn with_io<R>(f: impl FnOnce(&Sim, &Shared) -> io::Result<R>) -> io::Result<R> {
     let Some(shared) = current() else { context::missing() };
     assert!(shared.settings().io, "{NO_IO}");
     if shared.is_shut_down() {

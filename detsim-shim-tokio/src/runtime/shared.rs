@@ -195,8 +195,7 @@ impl Shared {
         self.outside.get_or_init(|| Arc::clone(outside));
     }
 
-    #[cfg(feature = "net")]
-    pub(super) fn is_shut_down(&self) -> bool {
+    pub(crate) fn is_shut_down(&self) -> bool {
         self.closed.get().is_some()
     }
 
@@ -208,6 +207,16 @@ impl Shared {
         }
     }
 
+    /// Ends what waits for the network. To be called inside of its run.
+    fn shut_sockets(&self, sim: &Sim) {
+        #[cfg(feature = "net")]
+        if let Some(sockets) = detsim_net::Sockets::made_of(sim) {
+            sockets.owner_gone(self.group.word(), super::gone);
+        }
+        #[cfg(not(feature = "net"))]
+        let _ = sim;
+    }
+
     /// Drops its tasks, and takes no more. False where it was shut down before, or its run has ended.
     pub(crate) fn shut_down(self: &Arc<Self>) -> bool {
         self.shut_outside();
@@ -217,7 +226,10 @@ impl Shared {
             return false;
         }
         let _entered = scope::enter(self);
-        sim.enter(|| group::close(self.group));
+        sim.enter(|| {
+            group::close(self.group);
+            self.shut_sockets(&sim);
+        });
         hooks::call(&self.settings.hooks.stop, self.threads());
         true
     }

@@ -13,6 +13,7 @@ mod entry;
 mod fairness;
 #[cfg(target_os = "linux")]
 mod fs;
+mod gone;
 mod hold;
 mod io;
 mod macros;

@@ -80,3 +80,10 @@ fn a_process_is_not_started() {
     })
     .unwrap();
 }
+
+#[cfg(feature = "process")]
+#[test]
+#[should_panic(expected = "there is no reactor running")]
+fn without_a_runtime_no_process_is_started() {
+    drop(tokio::process::Command::new("ls").spawn());
+}

@@ -140,7 +140,10 @@ programs! {
         a_pair_talks listeners_are_found_by_name names_of_nobody a_closed_listener_refuses
         unread_bytes_reset_a_local_stream a_local_half_close a_local_writer_waits local_halves
         local_datagrams local_datagrams_by_name a_full_local_queue_waits a_pipe_carries_bytes
-        a_pipe_without_a_reader_breaks a_full_pipe_waits;
+        a_pipe_without_a_reader_breaks a_full_pipe_waits an_end_of_a_pipe_is_taken_out
+        pipes_of_the_system_carry_bytes what_is_no_end_of_a_pipe_is_refused
+        a_pipe_of_the_system_breaks who_waits_to_be_accepted_is_reset
+        tries_leave_readiness_as_it_is;
 }
 
 #[cfg(target_os = "linux")]

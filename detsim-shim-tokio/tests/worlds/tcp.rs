@@ -252,12 +252,16 @@ pub(crate) async fn a_peer_that_does_not_read_stops_the_writer(log: Log) {
     let mut taken = 0;
     let stopped = loop {
         client.writable().await.unwrap();
-        match client.try_write(&block) {
-            Ok(n) => taken += n,
-            Err(error) => break error,
-        }
+        let error = match client.try_write(&block) {
+            Ok(n) => {
+                taken += n;
+                continue;
+            }
+            Err(error) => error,
+        };
+        // What is under way makes room when it arrives.
         if timeout(Duration::from_millis(50), client.writable()).await.is_err() {
-            break io::ErrorKind::WouldBlock.into();
+            break error;
         }
     };
     log.add(stopped.kind());

@@ -174,3 +174,89 @@ pub(crate) async fn a_full_pipe_waits(log: Log) {
     receiver.read_exact(&mut [0; 8192]).await.unwrap();
     log.add(sender.ready(Interest::WRITABLE).await.unwrap().is_writable());
 }
+
+pub(crate) async fn an_end_of_a_pipe_is_taken_out(log: Log) {
+    use std::io::{Read, Write};
+    let (mut sender, mut receiver) = pipe::pipe().unwrap();
+    sender.write_all(b"inside, ").await.unwrap();
+    let mut file = std::fs::File::from(sender.into_blocking_fd().unwrap());
+    file.write_all(b"outside").unwrap();
+    drop(file);
+    let mut text = String::new();
+    log.result("read", receiver.read_to_string(&mut text).await);
+    log.add(text);
+
+    let (mut sender, receiver) = pipe::pipe().unwrap();
+    sender.write_all(b"inside, ").await.unwrap();
+    let mut file = std::fs::File::from(receiver.into_blocking_fd().unwrap());
+    sender.write_all(b"inside still").await.unwrap();
+    drop(sender);
+    let mut text = String::new();
+    log.result("read", file.read_to_string(&mut text));
+    log.add(text);
+}
+
+pub(crate) async fn pipes_of_the_system_carry_bytes(log: Log) {
+    let (reads, writes) = std::io::pipe().unwrap();
+    let mut receiver = pipe::Receiver::from_owned_fd(reads.into()).unwrap();
+    let mut sender = pipe::Sender::from_owned_fd(writes.into()).unwrap();
+    log.done("too early", receiver.try_read(&mut [0]));
+    let reader = tokio::spawn(async move {
+        let mut text = String::new();
+        receiver.read_to_string(&mut text).await.map(|_| text)
+    });
+    tokio::task::yield_now().await;
+    sender.write_all(b"through ").await.unwrap();
+    sender.write_all(&[b'x'; 100_000]).await.unwrap();
+    drop(sender);
+    let text = reader.await.unwrap().unwrap();
+    log.add(format!("{} {}", &text[..8], text.len()));
+}
+
+pub(crate) async fn what_is_no_end_of_a_pipe_is_refused(log: Log) {
+    let (reads, writes) = std::io::pipe().unwrap();
+    let text = |error: std::io::Error| error.to_string();
+    log.add(text(pipe::Sender::from_owned_fd(reads.into()).unwrap_err()));
+    log.add(text(pipe::Receiver::from_owned_fd(writes.into()).unwrap_err()));
+    let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
+    log.add(text(pipe::Receiver::from_owned_fd(socket.into()).unwrap_err()));
+}
+
+pub(crate) async fn a_pipe_of_the_system_breaks(log: Log) {
+    let (reads, writes) = std::io::pipe().unwrap();
+    let mut sender = pipe::Sender::from_owned_fd(writes.into()).unwrap();
+    drop(reads);
+    log.result("write", sender.write(b"x").await);
+    log.add(format!("{:?}", sender.ready(Interest::WRITABLE).await.unwrap().is_write_closed()));
+}
+
+pub(crate) async fn who_waits_to_be_accepted_is_reset(log: Log) {
+    let path = path("reset");
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut stream = UnixStream::connect(&path).await.unwrap();
+    drop(listener);
+    log.result("read", stream.read(&mut [0]).await);
+    log.result("again", stream.read(&mut [0]).await);
+    drop(std::fs::remove_file(&path));
+}
+
+pub(crate) async fn tries_leave_readiness_as_it_is(log: Log) {
+    let (a, b) = UnixStream::pair().unwrap();
+    let mut written = 0;
+    loop {
+        a.writable().await.unwrap();
+        match a.try_write(&[7; 4_000]) {
+            Ok(bytes) => written += bytes,
+            Err(error) => break log.add(format!("{:?}", error.kind())),
+        }
+    }
+    log.add(timeout(Duration::from_millis(1), a.writable()).await.is_err());
+    let mut read = 0;
+    while read < written {
+        b.readable().await.unwrap();
+        read += b.try_read(&mut [0; 3_000]).unwrap_or(0);
+    }
+    log.add(b.ready(Interest::READABLE).await.unwrap().is_readable());
+    log.done("nothing", b.try_read(&mut [0]));
+    log.add(timeout(Duration::from_millis(1), b.readable()).await.is_err());
+}

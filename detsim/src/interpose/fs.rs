@@ -2,8 +2,8 @@
 //!
 //! Owns: which calls are the simulation's (this file), and the functions themselves: those on paths
 //! (`fs/paths.rs`), on descriptors (`fs/descriptors.rs`), on streams of directories
-//! (`fs/directories.rs`), and what they hand back (`fs/shapes.rs`). Does not own: what a call does,
-//! which is `detsim_fs`'s.
+//! (`fs/directories.rs`), on FIFOs (`fs/fifo.rs`), and what they hand back (`fs/shapes.rs`). Does not
+//! own: what a call does, which is `detsim_fs`'s.
 //!
 //! A call is the simulation's where the thread that makes it drives a run and stands in no section of
 //! the kernel, and where the descriptor is one of a simulated disk, or the path is. Every path is,
@@ -18,6 +18,7 @@
 
 mod descriptors;
 mod directories;
+mod fifo;
 mod paths;
 mod shapes;
 
@@ -162,6 +163,7 @@ fn set_errno(errno: c_int) {
 pub(crate) fn link_in() {
     descriptors::link_in();
     directories::link_in();
+    fifo::link_in();
     paths::link_in();
 }
 

@@ -158,7 +158,7 @@ impl<T: AsRawFd> AsyncFd<T> {
     #[track_caller]
     pub(crate) fn make(inner: T, interest: Interest) -> Result<Self, AsyncFdRegisterError<T>> {
         let (fd, site) = (inner.as_raw_fd(), Location::caller());
-        let registered = scope::with_io_of(|sim, runtime| {
+        let registered = scope::with_io(|sim, runtime| {
             let outside = Outside::of(sim)?;
             runtime.watches(&outside);
             let registration = Arc::new(Registration::new(outside, site));

@@ -37,7 +37,7 @@ impl TcpListener {
     }
 
     async fn bind_at(address: SocketAddr, site: Site) -> io::Result<Self> {
-        let socket = world::tcp(address.is_ipv6());
+        let socket = world::tcp(address.is_ipv6())?;
         point(&socket, OpKind::Start, site).await;
         Self::listening(socket, address, Descriptor::default())
     }
@@ -76,7 +76,8 @@ impl TcpListener {
     #[track_caller]
     pub fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<(TcpStream, SocketAddr)>> {
         let site = Location::caller();
-        let accepted = self.socket.poll_accept(cx, How::poller_at(OpKind::Accept, site));
+        let how = How::poller_at(OpKind::Accept, site);
+        let accepted = world::inside(|| self.socket.poll_accept(cx, how));
         accepted.map_ok(|(socket, from)| (TcpStream::new(socket, site), from))
     }
 
@@ -91,7 +92,7 @@ impl TcpListener {
     #[track_caller]
     pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
         let address = listener.local_addr()?;
-        let socket = world::tcp(address.is_ipv6());
+        let socket = world::tcp(address.is_ipv6())?;
         Self::listening(socket, address, Descriptor::given(listener))
     }
 

@@ -56,10 +56,10 @@ impl TcpSocket {
 
     #[track_caller]
     fn new(is_v6: bool, descriptor: Descriptor) -> Self {
-        let kind = match scope::current() {
-            Some(_) => Kind::Simulated(world::tcp(is_v6)),
-            None => Kind::Outside { is_v6, options: Box::default() },
-        };
+        // It belongs to a runtime when it connects or listens; where that is gone, it is an error then.
+        let simulated = scope::current().and_then(|_| world::tcp(is_v6).ok());
+        let outside = || Kind::Outside { is_v6, options: Box::default() };
+        let kind = simulated.map_or_else(outside, Kind::Simulated);
         Self { kind, descriptor }
     }
 
@@ -247,7 +247,7 @@ impl TcpSocket {
         match self.kind {
             Kind::Simulated(socket) => Ok((socket, self.descriptor)),
             Kind::Outside { is_v6, options } => {
-                let socket = world::tcp(is_v6);
+                let socket = world::tcp(is_v6)?;
                 let options = options.into_inner().expect("no panic in it");
                 socket.set_options(|own| *own = options)?;
                 Ok((socket, self.descriptor))

@@ -42,7 +42,7 @@ impl TcpStream {
     }
 
     async fn connect_at(address: SocketAddr, site: Site) -> io::Result<Self> {
-        let socket = world::tcp(address.is_ipv6());
+        let socket = world::tcp(address.is_ipv6())?;
         point(&socket, OpKind::Connect, site).await;
         Self::connecting(socket, Descriptor::default(), address, site).await
     }
@@ -69,7 +69,7 @@ impl TcpStream {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
-        let socket = world::tcp(stream.local_addr().is_ok_and(|local| local.is_ipv6()));
+        let socket = world::tcp(stream.local_addr().is_ok_and(|local| local.is_ipv6()))?;
         match stream.peer_addr() {
             Ok(_) => Err(no_peer("TcpStream")),
             Err(_) => {

@@ -55,7 +55,7 @@ impl UnixDatagram {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn unbound() -> io::Result<Self> {
-        Ok(Self::new(world::open(Sockets::unix_datagram), Descriptor::default()))
+        Ok(Self::new(world::open(Sockets::unix_datagram)?, Descriptor::default()))
     }
 
     /// Two sockets, connected.
@@ -67,7 +67,7 @@ impl UnixDatagram {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
-        let [a, b] = world::open(Sockets::unix_datagram_pair);
+        let [a, b] = world::open(Sockets::unix_datagram_pair)?;
         Ok((Self::new(a, Descriptor::default()), Self::new(b, Descriptor::default())))
     }
 
@@ -80,7 +80,7 @@ impl UnixDatagram {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(datagram: net::UnixDatagram) -> io::Result<Self> {
-        let socket = world::open(Sockets::unix_datagram);
+        let socket = world::open(Sockets::unix_datagram)?;
         if datagram.peer_addr().is_ok() {
             return Err(crate::net::descriptor::no_peer("UnixDatagram"));
         }

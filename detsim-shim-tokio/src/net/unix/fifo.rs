@@ -1,15 +1,20 @@
-//! Pipes of the operating system, which lead out of a simulation.
+//! Pipes of the operating system: FIFOs, and ends that a program has from elsewhere.
 //!
-//! Mirrors what of `tokio::net::unix::pipe` takes files and descriptors. Owns: telling what is no pipe at
-//! all, in tokio's words, from what is one and is not simulated.
+//! Mirrors what of `tokio::net::unix::pipe` takes files and descriptors. Owns: telling what is an end of a
+//! pipe from what is none, in tokio's words. Does not own: what is done with one (`pipe.rs`).
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileTypeExt;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::pipe::{Receiver, Sender};
+use detsim::__private::access_of;
+
+use super::pipe::{Receiver, Sender, nonblocking};
+
+/// O_NONBLOCK of Linux.
+const NONBLOCK: i32 = 0o4000;
 
 /// How a FIFO is opened.
 #[derive(Clone, Debug, Default)]
@@ -36,70 +41,100 @@ impl OpenOptions {
         self
     }
 
+    /// Opens the reading end of a FIFO.
+    ///
     /// # Errors
-    /// Always: where there is no file, where it is no pipe, and because a FIFO is not simulated.
+    /// Those of opening a file; `InvalidInput` for what is no pipe.
+    #[track_caller]
     pub fn open_receiver<P: AsRef<Path>>(&self, path: P) -> io::Result<Receiver> {
-        self.refuse(path.as_ref())
+        Receiver::of(self.open(path.as_ref(), true)?)
     }
 
+    /// Opens the writing end of a FIFO.
+    ///
     /// # Errors
-    /// As [`Self::open_receiver`].
+    /// As [`Self::open_receiver`]; ENXIO where nobody has the reading end.
+    #[track_caller]
     pub fn open_sender<P: AsRef<Path>>(&self, path: P) -> io::Result<Sender> {
-        self.refuse(path.as_ref())
+        Sender::of(self.open(path.as_ref(), false)?)
     }
 
-    fn refuse<T>(&self, path: &Path) -> io::Result<T> {
-        let kind = std::fs::metadata(path)?.file_type();
-        Err(refusal(self.is_unchecked || kind.is_fifo()))
-    }
-}
-
-/// Why a file becomes no end of a pipe.
-fn refusal(is_pipe: bool) -> io::Error {
-    match is_pipe {
-        true => io::Error::new(
-            io::ErrorKind::Unsupported,
-            "detsim: a pipe of the operating system leads out of the simulation; its other end is not \
-             simulated; use `pipe()` instead",
-        ),
-        false => io::Error::new(io::ErrorKind::InvalidInput, "not a pipe"),
+    fn open(&self, path: &Path, reads: bool) -> io::Result<OwnedFd> {
+        let mut options = std::fs::OpenOptions::new();
+        options.read(reads || self.reads_and_writes).write(!reads || self.reads_and_writes);
+        let file = options.custom_flags(NONBLOCK).open(path)?;
+        if !self.is_unchecked {
+            check(&file)?;
+        }
+        Ok(file.into())
     }
 }
 
-fn refuse_file<T>(file: &File) -> io::Result<T> {
-    Err(refusal(file.metadata()?.file_type().is_fifo()))
+fn check(file: &File) -> io::Result<()> {
+    match file.metadata()?.file_type().is_fifo() {
+        true => Ok(()),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a pipe")),
+    }
+}
+
+/// An end of a pipe that may be used in this direction, and does not block from now on.
+fn checked(fd: OwnedFd, reads: bool) -> io::Result<OwnedFd> {
+    let file = File::from(fd);
+    check(&file)?;
+    let access = access_of(file.as_fd())?;
+    match reads {
+        true if !access.reads => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "not in O_RDONLY or O_RDWR access mode"))
+        }
+        false if !access.writes => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "not in O_WRONLY or O_RDWR access mode"))
+        }
+        _ => nonblocking(file.into(), true),
+    }
 }
 
 /// What both ends have.
 macro_rules! given {
-    ($End:ty) => {
+    ($End:ty, $reads:literal) => {
         impl $End {
+            /// An end of a pipe that was opened as a file.
+            ///
             /// # Errors
-            /// Always: what is a pipe of the operating system is not simulated.
+            /// `InvalidInput` for what is no pipe, or none that is open in this direction.
+            #[track_caller]
             pub fn from_file(file: File) -> io::Result<Self> {
-                refuse_file(&file)
+                Self::from_owned_fd(file.into())
             }
 
+            /// As [`Self::from_file`], without a look. It has to be one that does not block.
+            ///
             /// # Errors
-            /// As [`Self::from_file`].
-            pub fn from_file_unchecked(_file: File) -> io::Result<Self> {
-                Err(refusal(true))
+            /// EPERM for what nobody can wait for.
+            #[track_caller]
+            pub fn from_file_unchecked(file: File) -> io::Result<Self> {
+                Self::of(file.into())
             }
 
+            /// An end of a pipe that the program has from elsewhere.
+            ///
             /// # Errors
             /// As [`Self::from_file`].
+            #[track_caller]
             pub fn from_owned_fd(fd: OwnedFd) -> io::Result<Self> {
-                refuse_file(&File::from(fd))
+                Self::of(checked(fd, $reads)?)
             }
 
+            /// As [`Self::from_file_unchecked`].
+            ///
             /// # Errors
-            /// As [`Self::from_file`].
-            pub fn from_owned_fd_unchecked(_fd: OwnedFd) -> io::Result<Self> {
-                Err(refusal(true))
+            /// As [`Self::from_file_unchecked`].
+            #[track_caller]
+            pub fn from_owned_fd_unchecked(fd: OwnedFd) -> io::Result<Self> {
+                Self::of(fd)
             }
         }
     };
 }
 
-given!(Sender);
-given!(Receiver);
+given!(Sender, false);
+given!(Receiver, true);

@@ -51,7 +51,7 @@ impl UnixListener {
 
     #[track_caller]
     fn bind_name(name: Vec<u8>, descriptor: Descriptor) -> io::Result<Self> {
-        let socket = world::open(Sockets::unix_stream);
+        let socket = world::open(Sockets::unix_stream)?;
         socket.bind_name(name)?;
         Self::listening(socket, BACKLOG, descriptor)
     }

@@ -1,7 +1,9 @@
 //! Pipes.
 //!
-//! Mirrors tokio's. Owns: [`pipe`], [`Sender`], [`Receiver`]. Does not own: FIFOs, which are files of the
-//! operating system (`fifo.rs`).
+//! Mirrors tokio's. Owns: [`pipe`], [`Sender`], [`Receiver`]. Does not own: what an end is made of
+//! (`pipe/end.rs`), and which files and descriptors become one (`fifo.rs`).
+
+mod end;
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
@@ -9,98 +11,207 @@ use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use detsim_executor::OpKind;
-use detsim_net::{How, Socket, Sockets};
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
+use detsim_executor::Bound;
+use detsim_net::Sockets;
+use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready, ReadBuf};
 
 pub use super::fifo::OpenOptions;
 
-use crate::net::descriptor::{Descriptor, no_std};
-use crate::net::ready::{self, Site};
+use self::end::{End, Link};
+pub(super) use self::end::nonblocking;
 use crate::net::world;
 
 /// The writing end of a pipe.
 #[derive(Debug)]
 pub struct Sender {
-    socket: Socket,
-    descriptor: Descriptor,
-    site: Site,
+    end: End,
 }
 
 /// The reading end of a pipe.
 #[derive(Debug)]
 pub struct Receiver {
-    socket: Socket,
-    descriptor: Descriptor,
-    site: Site,
+    end: End,
 }
 
 /// A pipe between the tasks of a program.
 ///
+/// It is simulated, until one of its ends is taken out as a descriptor: from then on it is one of the
+/// operating system.
+///
 /// # Errors
-/// None in a simulation.
+/// tokio's where the runtime has been shut down.
 ///
 /// # Panics
 /// Outside of a simulation, in tokio's words.
 #[track_caller]
 pub fn pipe() -> io::Result<(Sender, Receiver)> {
-    let site = Location::caller();
-    let [sender, receiver] = world::open(Sockets::pipe);
-    Ok((
-        Sender { socket: sender, descriptor: Descriptor::default(), site },
-        Receiver { socket: receiver, descriptor: Descriptor::default(), site },
-    ))
+    let (site, link) = (Location::caller(), Link::new(Bound::new(None)));
+    let [sender, receiver] = world::open(Sockets::pipe)?;
+    let receiver = Receiver { end: End::simulated(receiver, link.clone(), site) };
+    Ok((Sender { end: End::simulated(sender, link, site) }, receiver))
 }
 
 impl Sender {
-    crate::net::methods::ready!();
-    crate::net::methods::writable!(poll_write_ready);
-    crate::net::methods::writes!();
+    /// From an end of the operating system's, which does not block.
+    #[track_caller]
+    pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
+        Ok(Self { end: End::outside(fd, Interest::WRITABLE, Location::caller())? })
+    }
+
+    /// Waits until it is ready for something of interest.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
+        self.end.ready(interest, Location::caller())
+    }
+
+    /// Waits until it may be written.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn writable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::WRITABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Polls for being writable.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_write_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.end.poll_write_ready(cx)
+    }
+
+    /// Writes without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is no room; EPIPE.
+    #[track_caller]
+    pub fn try_write(&self, buf: &[u8]) -> io::Result<usize> {
+        self.end.try_write(&[IoSlice::new(buf)])
+    }
+
+    /// Writes from several buffers without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_write`].
+    #[track_caller]
+    pub fn try_write_vectored(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.end.try_write(bufs)
+    }
 
     /// An operation of the program's own on the descriptor, where the pipe is ready for it.
     ///
     /// # Errors
     /// Those of `f`; `WouldBlock` where the pipe is not ready.
     pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        ready::try_io(&self.socket, Interest::WRITABLE, f)
+        self.end.try_io(Interest::WRITABLE, f)
     }
 
+    /// Its descriptor, on which a write waits for room.
+    ///
     /// # Errors
-    /// Always: a simulated pipe stays in its simulation.
+    /// Where the process has no descriptors left.
     pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
-        Err(no_std("pipe"))
+        end::blocking(self.into_nonblocking_fd()?)
     }
 
+    /// Its descriptor.
+    ///
     /// # Errors
-    /// Always: a simulated pipe stays in its simulation.
+    /// As [`Self::into_blocking_fd`].
     pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        Err(no_std("pipe"))
+        self.end.into_sender()
     }
 }
 
 impl Receiver {
-    crate::net::methods::ready!();
-    crate::net::methods::readable!(poll_read_ready);
-    crate::net::methods::reads!();
+    /// From an end of the operating system's, which does not block.
+    #[track_caller]
+    pub(super) fn of(fd: OwnedFd) -> io::Result<Self> {
+        Ok(Self { end: End::outside(fd, Interest::READABLE, Location::caller())? })
+    }
+
+    /// Waits until it is ready for something of interest.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[track_caller]
+    pub fn ready(&self, interest: Interest) -> impl Future<Output = io::Result<Ready>> + '_ {
+        self.end.ready(interest, Location::caller())
+    }
+
+    /// Waits until it may be read.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    #[track_caller]
+    pub fn readable(&self) -> impl Future<Output = io::Result<()>> + '_ {
+        let ready = self.ready(Interest::READABLE);
+        async move { ready.await.map(drop) }
+    }
+
+    /// Polls for being readable.
+    ///
+    /// # Errors
+    /// As [`Self::ready`].
+    pub fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.end.poll_read_ready(cx)
+    }
+
+    /// Reads without waiting.
+    ///
+    /// # Errors
+    /// `WouldBlock` where there is nothing to read.
+    #[track_caller]
+    pub fn try_read(&self, buf: &mut [u8]) -> io::Result<usize> {
+        self.end.try_read(&mut [IoSliceMut::new(buf)])
+    }
+
+    /// Reads into several buffers without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_read`].
+    #[track_caller]
+    pub fn try_read_vectored(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
+        self.end.try_read(bufs)
+    }
+
+    /// Reads behind what the buffer holds, without waiting.
+    ///
+    /// # Errors
+    /// As [`Self::try_read`].
+    #[cfg(feature = "io-util")]
+    #[track_caller]
+    pub fn try_read_buf<B: bytes::BufMut>(&self, buf: &mut B) -> io::Result<usize> {
+        crate::net::ready::read_buf(buf, |room| self.try_read(room))
+    }
 
     /// An operation of the program's own on the descriptor, where the pipe is ready for it.
     ///
     /// # Errors
     /// Those of `f`; `WouldBlock` where the pipe is not ready.
     pub fn try_io<R>(&self, f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
-        ready::try_io(&self.socket, Interest::READABLE, f)
+        self.end.try_io(Interest::READABLE, f)
     }
 
+    /// Its descriptor, on which a read waits for something to read.
+    ///
     /// # Errors
-    /// Always: a simulated pipe stays in its simulation.
+    /// Where the process has no descriptors left.
     pub fn into_blocking_fd(self) -> io::Result<OwnedFd> {
-        Err(no_std("pipe"))
+        end::blocking(self.into_nonblocking_fd()?)
     }
 
+    /// Its descriptor.
+    ///
     /// # Errors
-    /// Always: a simulated pipe stays in its simulation.
+    /// As [`Self::into_blocking_fd`].
     pub fn into_nonblocking_fd(self) -> io::Result<OwnedFd> {
-        Err(no_std("pipe"))
+        self.end.into_receiver()
     }
 }
 
@@ -118,7 +229,7 @@ impl AsyncWrite for Sender {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.socket.poll_write(cx, How::poller_at(OpKind::Send, self.site), bufs)
+        self.end.poll_write(cx, bufs)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -141,13 +252,28 @@ impl AsyncRead for Receiver {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let how = How::poller_at(OpKind::Recv, self.site);
-        let mut bufs = [IoSliceMut::new(buf.initialize_unfilled())];
-        let read = ready!(self.socket.poll_read(cx, how, &mut bufs))?;
+        let read = ready!(self.end.poll_read(cx, buf.initialize_unfilled()))?;
         buf.advance(read);
         Poll::Ready(Ok(()))
     }
 }
 
-crate::net::methods::descriptor!(Sender);
-crate::net::methods::descriptor!(Receiver);
+/// The descriptor of an end.
+macro_rules! descriptor {
+    ($End:ident) => {
+        impl std::os::fd::AsFd for $End {
+            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                self.end.fd()
+            }
+        }
+
+        impl std::os::fd::AsRawFd for $End {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                std::os::fd::AsRawFd::as_raw_fd(&self.end.fd())
+            }
+        }
+    };
+}
+
+descriptor!(Sender);
+descriptor!(Receiver);

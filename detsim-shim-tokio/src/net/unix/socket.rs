@@ -33,7 +33,7 @@ impl UnixSocket {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn new_datagram() -> io::Result<Self> {
-        let socket = world::open(Sockets::unix_datagram);
+        let socket = world::open(Sockets::unix_datagram)?;
         Ok(Self { socket, is_stream: false, descriptor: Descriptor::default() })
     }
 
@@ -46,7 +46,7 @@ impl UnixSocket {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn new_stream() -> io::Result<Self> {
-        let socket = world::open(Sockets::unix_stream);
+        let socket = world::open(Sockets::unix_stream)?;
         Ok(Self { socket, is_stream: true, descriptor: Descriptor::default() })
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use detsim_executor::OpKind;
+use detsim_executor::{OpKind, yield_now};
 use detsim_net::{Socket, Sockets};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::SocketAddr;
@@ -52,7 +52,7 @@ impl UnixStream {
     }
 
     async fn connect_name(name: Vec<u8>, site: Site) -> io::Result<Self> {
-        let socket = world::open(Sockets::unix_stream);
+        let socket = world::open(Sockets::unix_stream)?;
         Self::connecting(socket, Descriptor::default(), name, site).await
     }
 
@@ -66,7 +66,12 @@ impl UnixStream {
             socket.poll_connect_name(cx, how, &name)
         });
         connect.await?;
-        Ok(Self { socket, descriptor, site })
+        // As on tokio, which asks the system whether it is there only when others have run.
+        yield_now().await;
+        match socket.take_error()? {
+            Some(error) => Err(error),
+            None => Ok(Self { socket, descriptor, site }),
+        }
     }
 
     pub(super) fn new(socket: Socket, site: Site) -> Self {
@@ -83,7 +88,7 @@ impl UnixStream {
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
         let site = Location::caller();
-        let [a, b] = world::open(Sockets::unix_pair).map(|socket| Self::new(socket, site));
+        let [a, b] = world::open(Sockets::unix_pair)?.map(|socket| Self::new(socket, site));
         Ok((a, b))
     }
 
@@ -94,7 +99,7 @@ impl UnixStream {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
-        world::open(|_| drop(stream));
+        world::open(|_| drop(stream))?;
         Err(no_peer("UnixStream"))
     }
 

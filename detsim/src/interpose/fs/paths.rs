@@ -11,7 +11,7 @@ use std::rc::Rc;
 use detsim_fs::{Disks, Errno, Metadata, Outcome, Volume};
 use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, size_t, ssize_t};
 
-use super::{answer, done, is_input, of_fd, of_path, own, shapes, take_up_parents};
+use super::{answer, done, fifo, is_input, of_fd, of_path, own, shapes, take_up_parents};
 
 /// The system's own call.
 macro_rules! system {
@@ -37,6 +37,9 @@ macro_rules! simulated {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     if let Some((disks, path)) = simulated!(path) {
+        if let Some(fd) = fifo::open(&disks, path, flags) {
+            return fd;
+        }
         match open_simulated(&disks, path, flags, mode) {
             Err(errno) if looks_only(flags) && is_input(path, errno) => {}
             outcome => return answer(outcome) as c_int,

@@ -33,6 +33,7 @@ fn mode(known: &Metadata) -> u32 {
         FileKind::Dir => libc::S_IFDIR,
         FileKind::File => libc::S_IFREG,
         FileKind::Symlink => libc::S_IFLNK,
+        FileKind::Fifo => libc::S_IFIFO,
     };
     kind | known.mode
 }
@@ -86,6 +87,7 @@ pub(super) fn dirent(entry: &DirEntry) -> libc::dirent64 {
         FileKind::Dir => libc::DT_DIR,
         FileKind::File => libc::DT_REG,
         FileKind::Symlink => libc::DT_LNK,
+        FileKind::Fifo => libc::DT_FIFO,
     };
     for (to, from) in dirent.d_name.iter_mut().zip(entry.name.as_bytes()) {
         *to = from.cast_signed() as libc::c_char;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
 
@@ -159,4 +159,63 @@ fn a_loss_of_power_reaches_code_that_knows_nothing_of_it() {
     assert_eq!(node.enter(|| fs::read_to_string("/kept")).unwrap(), "kept");
     let disks = Disks::of(&sim);
     assert_eq!(disks.volume(node.id(), |volume| volume.pending()), 0);
+}
+
+/// Makes a FIFO, and uses it by its names.
+fn with_fifos(dir: &Path) -> io::Result<Seen> {
+    let at = |name: &str| dir.join(name);
+    let mut seen = Seen::new();
+    let mut see = |text: String| seen.push(text);
+    let make = |name: &str| {
+        let path = std::ffi::CString::new(at(name).into_os_string().into_encoded_bytes())?;
+        // SAFETY: the path ends in a zero.
+        match unsafe { super::fifo::mkfifo(path.as_ptr(), 0o600) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    let nonblocking = |reads: bool, name: &str| {
+        let mut options = OpenOptions::new();
+        options.read(reads).write(!reads).custom_flags(libc::O_NONBLOCK).open(at(name))
+    };
+    see(shown(make("p")));
+    see(shown(make("p")));
+    see(shown(make("no/p")));
+    see(shown(fs::metadata(at("p")).map(|known| {
+        (known.file_type().is_fifo(), known.permissions().mode(), known.len())
+    })));
+    see(shown(nonblocking(false, "p").map(drop)));
+    let mut reader = nonblocking(true, "p")?;
+    let mut bytes = [0; 9];
+    see(shown(reader.read(&mut bytes)));
+    fs::rename(at("p"), at("q"))?;
+    let mut writer = OpenOptions::new().write(true).open(at("q"))?;
+    see(shown(reader.read(&mut bytes)));
+    see(shown(writer.write(b"through")));
+    see(shown(reader.read(&mut bytes).map(|read| bytes[..read].to_vec())));
+    drop(writer);
+    see(shown(reader.read(&mut bytes)));
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        see(format!("{:?} {}", entry.file_name(), entry.file_type()?.is_fifo()));
+    }
+    fs::remove_file(at("q"))?;
+    see(shown(nonblocking(true, "q").map(drop)));
+    Ok(seen)
+}
+
+#[test]
+fn a_fifo_is_in_a_run_what_it_is_on_the_system() {
+    super::link_in();
+    let dir = std::env::temp_dir().join(format!("detsim-fifos-{}", std::process::id()));
+    fs::create_dir(&dir).unwrap();
+    let expected = with_fifos(&dir);
+    fs::remove_dir_all(&dir).unwrap();
+    let inside = Sim::new(7).block_on(async {
+        fs::create_dir("/data").unwrap();
+        with_fifos(Path::new("/data"))
+    });
+    let (inside, expected) = (inside.unwrap().unwrap(), expected.unwrap());
+    assert!(expected.iter().any(|call| call.contains("Some(6)")), "{expected:#?}");
+    assert_eq!(inside, expected);
 }
