@@ -104,7 +104,8 @@ pub fn raise(signal: i32) -> bool {
 /// that is no node's, but the one that the simulation runs in, and nothing has happened.
 pub fn raise_unasked(signal: i32) -> bool {
     let node = context::with(|kernel| kernel.current_node());
-    let (Some(sim), Some(node)) = (context::sim(), node.filter(|node| *node != NodeId::NONE)) else {
+    let (Some(sim), Some(node)) = (context::sim(), node.filter(|node| *node != NodeId::NONE))
+    else {
         return false;
     };
     if !HARMLESS.contains(&signal) {

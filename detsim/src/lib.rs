@@ -98,9 +98,9 @@ pub mod __private {
     }
 
     pub use crate::attempt::Body;
+    pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     #[cfg(target_os = "linux")]
     pub use crate::poller::{Access, Happened, Poller, Wanted, access_of};
-    pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     pub use crate::recording::Recording;
     pub use crate::run::{implicit, main, run_async, scenario};
     pub use crate::spec::{Built, SEEDS_DEFAULT, Spec};

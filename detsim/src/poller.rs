@@ -98,7 +98,12 @@ impl Poller {
         self.control(libc::EPOLL_CTL_DEL, fd, &mut event)
     }
 
-    fn control(&self, what: libc::c_int, fd: RawFd, event: &mut libc::epoll_event) -> io::Result<()> {
+    fn control(
+        &self,
+        what: libc::c_int,
+        fd: RawFd,
+        event: &mut libc::epoll_event,
+    ) -> io::Result<()> {
         // SAFETY: the event is valid for the call. A number that is no descriptor is an error.
         checked(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, event) }).map(drop)
     }
@@ -110,9 +115,11 @@ impl Poller {
         loop {
             let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
             let count = self.call(&mut events, limit_ms);
-            happened.extend(events[..count].iter().map(|&libc::epoll_event { events, u64 }| {
-                Happened { token: u64, events }
-            }));
+            happened.extend(
+                events[..count]
+                    .iter()
+                    .map(|&libc::epoll_event { events, u64 }| Happened { token: u64, events }),
+            );
             if count < EVENTS_MAX {
                 break;
             }

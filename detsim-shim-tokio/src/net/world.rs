@@ -18,9 +18,7 @@ use crate::runtime::{scope, world};
 /// Where there is no runtime, or one without io, in tokio's words.
 #[track_caller]
 pub(crate) fn open<R>(open: impl FnOnce(&Sockets) -> R) -> io::Result<R> {
-    scope::with_io(|sim, runtime| {
-        Ok(Sockets::of(sim).opening_for(runtime.group().word(), open))
-    })
+    scope::with_io(|sim, runtime| Ok(Sockets::of(sim).opening_for(runtime.group().word(), open)))
 }
 
 /// A new socket of TCP, of the node that runs.

@@ -42,9 +42,8 @@ pub(super) fn listen(sim: &Sim, signal: i32, signalled: &Arc<Signalled>) {
 }
 
 fn take(signal: i32) -> bool {
-    let of_signal = |other: &Listening| {
-        (other.signal == signal).then(|| other.signalled.upgrade()).flatten()
-    };
+    let of_signal =
+        |other: &Listening| (other.signal == signal).then(|| other.signalled.upgrade()).flatten();
     let taking: Vec<_> = listening().iter().filter_map(of_signal).collect();
     taking.iter().for_each(|signalled| signalled.come());
     !taking.is_empty()

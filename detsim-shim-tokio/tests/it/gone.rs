@@ -135,10 +135,8 @@ fn a_run_waits_for_who_writes_from_outside() {
         #[expect(deprecated, reason = "the form that every tokio 1 has")]
         let fd = AsyncFd::new(a).unwrap();
         go.send(()).unwrap();
-        fd.async_io(tokio::io::Interest::READABLE, |mut a| {
-            std::io::Read::read(&mut a, &mut [0; 5])
-        })
-        .await
+        fd.async_io(tokio::io::Interest::READABLE, |mut a| std::io::Read::read(&mut a, &mut [0; 5]))
+            .await
     });
     assert_eq!(read.unwrap().unwrap(), 1);
     writer.join().unwrap();

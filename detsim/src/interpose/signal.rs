@@ -3,7 +3,10 @@
 //! Owns: that in a run they reach the node of whoever sends them, which is the process that the program
 //! takes itself for. Does not own: what a node does with a signal. A signal to another process is the
 //! system's own business, as is one that the process itself has said what to do with (`sigaction`).
-#![expect(unsafe_code, reason = "functions that libc's callers link to, and libc's own behind them")]
+#![expect(
+    unsafe_code,
+    reason = "functions that libc's callers link to, and libc's own behind them"
+)]
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
@@ -86,9 +89,8 @@ mod tests {
         let sim = Sim::new(1);
         let (asks, other) = (sim.node("n1"), sim.node("n2"));
         drop(asks.spawn("asks", async move {
-            let set = |kernel: &mut detsim_executor::Kernel| {
-                kernel.set_handler(libc::SIGUSR1, handler)
-            };
+            let set =
+                |kernel: &mut detsim_executor::Kernel| kernel.set_handler(libc::SIGUSR1, handler);
             drop(context::with(set));
             assert_eq!((kill(own(), libc::SIGUSR1), raise(libc::SIGUSR1)), (0, 0));
             assert_eq!(kill(own(), 0), 0);

@@ -83,12 +83,14 @@ fn checked(fd: OwnedFd, reads: bool) -> io::Result<OwnedFd> {
     check(&file)?;
     let access = access_of(file.as_fd())?;
     match reads {
-        true if !access.reads => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "not in O_RDONLY or O_RDWR access mode"))
-        }
-        false if !access.writes => {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "not in O_WRONLY or O_RDWR access mode"))
-        }
+        true if !access.reads => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not in O_RDONLY or O_RDWR access mode",
+        )),
+        false if !access.writes => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "not in O_WRONLY or O_RDWR access mode",
+        )),
         _ => nonblocking(file.into(), true),
     }
 }

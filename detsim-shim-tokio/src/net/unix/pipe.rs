@@ -13,12 +13,12 @@ use std::task::{Context, Poll, ready};
 
 use detsim_executor::Bound;
 use detsim_net::Sockets;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, Ready, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
 
 pub use super::fifo::OpenOptions;
 
-use self::end::{End, Link};
 pub(super) use self::end::nonblocking;
+use self::end::{End, Link};
 use crate::net::world;
 
 /// The writing end of a pipe.

@@ -82,7 +82,8 @@ pub(super) fn open(disks: &Disks, path: &Path, flags: c_int) -> Option<c_int> {
         return None;
     }
     let known = disks.names(|volume| volume.metadata(path)).ok()?;
-    (known.kind == FileKind::Fifo).then(|| answer(open_known(disks, path, known.ino, flags)) as c_int)
+    (known.kind == FileKind::Fifo)
+        .then(|| answer(open_known(disks, path, known.ino, flags)) as c_int)
 }
 
 fn open_known(disks: &Disks, path: &Path, ino: u64, flags: c_int) -> Outcome<c_long> {

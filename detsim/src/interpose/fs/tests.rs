@@ -181,9 +181,10 @@ fn with_fifos(dir: &Path) -> io::Result<Seen> {
     see(shown(make("p")));
     see(shown(make("p")));
     see(shown(make("no/p")));
-    see(shown(fs::metadata(at("p")).map(|known| {
-        (known.file_type().is_fifo(), known.permissions().mode(), known.len())
-    })));
+    see(shown(
+        fs::metadata(at("p"))
+            .map(|known| (known.file_type().is_fifo(), known.permissions().mode(), known.len())),
+    ));
     see(shown(nonblocking(false, "p").map(drop)));
     let mut reader = nonblocking(true, "p")?;
     let mut bytes = [0; 9];

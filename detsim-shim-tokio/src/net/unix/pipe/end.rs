@@ -171,7 +171,9 @@ impl End {
         let offered = bufs.iter().map(|buf| buf.len()).sum();
         loop {
             let mut guard = ready!(fd.poll_write_ready(cx))?;
-            let Ok(written) = guard.try_io(|fd| fd.get_ref().write_vectored(bufs)) else { continue };
+            let Ok(written) = guard.try_io(|fd| fd.get_ref().write_vectored(bufs)) else {
+                continue;
+            };
             if written.as_ref().is_ok_and(|written| (1..offered).contains(written)) {
                 guard.clear_ready();
             }
