@@ -1,7 +1,7 @@
 //! TCP as Linux does it.
 //!
 //! Owns: connections between two ends, what a socket of TCP can be, and the calls of a program on
-//! one. The parts: `tcp/lane.rs` (the bytes of one direction), `tcp/connection.rs` (both ends and how
+//! one. The parts: `tcp/lane.rs` (the bytes of one direction, in `tcp/queue.rs`), `tcp/connection.rs` (both ends and how
 //! they close), `tcp/wire.rs` (segments on links: loss is delay), `tcp/handshake.rs` (from a SYN to an
 //! accept), `tcp/calls.rs` (reading and writing). Does not own: tasks or waits (`sockets.rs`).
 //!
@@ -24,6 +24,7 @@ pub(crate) mod calls;
 pub(crate) mod connection;
 mod handshake;
 mod lane;
+mod queue;
 mod wire;
 
 use std::collections::VecDeque;

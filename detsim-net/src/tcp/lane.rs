@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 
 use detsim_executor::{Deadline, SimTime};
 
+use super::queue::Queue;
 use crate::sockets::Packet;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
-    data: VecDeque<u8>,
+    data: Queue,
     /// How many bytes of `data` have arrived.
     arrived: usize,
     /// Segments on their way, in order.
@@ -107,7 +108,7 @@ impl Lane {
 
     /// Takes bytes in.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
-        self.data.extend(bytes);
+        self.data.push(bytes);
     }
 
     /// A segment leaves.
@@ -157,21 +158,12 @@ impl Lane {
     /// Copies what can be read into `buffer`, from `offset` on, without taking it.
     pub(crate) fn peek(&self, offset: usize, buffer: &mut [u8]) -> usize {
         let len = buffer.len().min(self.arrived - offset.min(self.arrived));
-        let (front, back) = self.data.as_slices();
-        let from_front = front.get(offset..).map_or(0, |rest| rest.len().min(len));
-        if from_front > 0 {
-            buffer[..from_front].copy_from_slice(&front[offset..offset + from_front]);
-        }
-        if from_front < len {
-            let start = offset.max(front.len()) - front.len();
-            buffer[from_front..len].copy_from_slice(&back[start..start + len - from_front]);
-        }
-        len
+        self.data.peek(offset, &mut buffer[..len])
     }
 
     /// Takes bytes out that were peeked.
     pub(crate) fn consume(&mut self, bytes: usize) {
-        self.data.drain(..bytes);
+        self.data.consume(bytes);
         self.arrived -= bytes;
     }
 
@@ -192,7 +184,7 @@ impl Lane {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.drop_flight();
-        self.data.clear();
+        self.data.truncate(0);
         self.arrived = 0;
     }
 }

@@ -1,0 +1,166 @@
+//! Bytes in a queue.
+//!
+//! Owns: [`Queue`], what one direction of a connection holds. Does not own: which of the bytes are where
+//! (`lane.rs`). Invariants: bytes come out in the order in which they went in; a block that was emptied is
+//! the next one to be filled, so that what is written goes to memory that was just read; no block but the
+//! last has room that is unused.
+
+use std::collections::VecDeque;
+
+/// See the module's documentation.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    blocks: VecDeque<Vec<u8>>,
+    /// Bytes of the first block that were taken.
+    taken: usize,
+    len: usize,
+    /// Empty blocks, the last one to be used first.
+    spare: Vec<Vec<u8>>,
+}
+
+/// The least and the most that a block has room for.
+const BLOCK_BYTES_MIN: usize = 512;
+const BLOCK_BYTES_MAX: usize = 65_536;
+/// Empty blocks that are kept.
+const SPARE_MAX: usize = 64;
+
+impl Queue {
+    /// How many bytes there are.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Puts bytes in.
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+        self.len += bytes.len();
+        while !bytes.is_empty() {
+            let block = match self.blocks.back_mut() {
+                Some(block) if block.len() < block.capacity() => block,
+                _ => self.add_block(bytes.len()),
+            };
+            let (now, later) = bytes.split_at(bytes.len().min(block.capacity() - block.len()));
+            block.extend_from_slice(now);
+            bytes = later;
+        }
+    }
+
+    fn add_block(&mut self, bytes: usize) -> &mut Vec<u8> {
+        // Where much is on its way all blocks are of one size, and fit again.
+        let room = match self.len > BLOCK_BYTES_MAX {
+            true => BLOCK_BYTES_MAX,
+            false => bytes.next_power_of_two().clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX),
+        };
+        let fits = self.spare.pop().filter(|block| block.capacity() >= room);
+        self.blocks.push_back(fits.unwrap_or_else(|| Vec::with_capacity(room)));
+        self.blocks.back_mut().expect("invariant: a block was put in")
+    }
+
+    /// Copies bytes from `offset` on into `buffer`, without taking them: as many as there are, and room for.
+    pub(crate) fn peek(&self, offset: usize, buffer: &mut [u8]) -> usize {
+        let (mut skip, mut done) = (self.taken + offset, 0);
+        for block in &self.blocks {
+            let rest = block.get(skip..).unwrap_or_default();
+            skip = skip.saturating_sub(block.len());
+            let bytes = rest.len().min(buffer.len() - done);
+            buffer[done..done + bytes].copy_from_slice(&rest[..bytes]);
+            done += bytes;
+            if done == buffer.len() {
+                break;
+            }
+        }
+        done
+    }
+
+    /// Takes bytes out that were looked at.
+    pub(crate) fn consume(&mut self, bytes: usize) {
+        self.len -= bytes;
+        self.taken += bytes;
+        while self.blocks.len() > 1 && self.taken >= self.blocks[0].len() {
+            self.taken -= self.blocks[0].len();
+            let first = self.blocks.pop_front();
+            first.into_iter().for_each(|block| self.recycle(block));
+        }
+        // The only block is filled again from its beginning.
+        if self.len == 0 {
+            self.blocks.iter_mut().for_each(Vec::clear);
+            self.taken = 0;
+        }
+    }
+
+    fn recycle(&mut self, mut block: Vec<u8>) {
+        if self.spare.len() < SPARE_MAX {
+            block.clear();
+            self.spare.push(block);
+        }
+    }
+
+    /// Forgets all but the first bytes.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        let mut rest = self.taken + len.min(self.len);
+        self.len = self.len.min(len);
+        for block in &mut self.blocks {
+            block.truncate(rest);
+            rest -= block.len();
+        }
+        while self.blocks.len() > 1 && self.blocks.back().is_some_and(Vec::is_empty) {
+            self.blocks.pop_back();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use detsim_executor::Stream;
+
+    #[test]
+    fn it_is_a_queue_whatever_is_done_to_it() {
+        let (mut stream, mut queue, mut model) =
+            (Stream::new(1), Queue::default(), VecDeque::new());
+        let mut next = 0_u8;
+        for _ in 0..20_000 {
+            let some = |stream: &mut Stream, most: usize| stream.below(most as u64 + 1) as usize;
+            match stream.below(8) {
+                0..4 => {
+                    let most = if stream.below(20) == 0 { 200_000 } else { 300 };
+                    let bytes: Vec<u8> = (0..some(&mut stream, most))
+                        .map(|_| {
+                            next = next.wrapping_add(1);
+                            next
+                        })
+                        .collect();
+                    queue.push(&bytes);
+                    model.extend(bytes);
+                }
+                4..7 => {
+                    let bytes = some(&mut stream, model.len());
+                    queue.consume(bytes);
+                    model.drain(..bytes);
+                }
+                _ => {
+                    let len = model.len() - some(&mut stream, model.len().min(100));
+                    queue.truncate(len);
+                    model.truncate(len);
+                }
+            }
+            assert_eq!(queue.len(), model.len());
+            let offset = some(&mut stream, model.len());
+            let mut buffer = vec![0; some(&mut stream, 1_000)];
+            let bytes = queue.peek(offset, &mut buffer);
+            assert_eq!(bytes, buffer.len().min(model.len() - offset));
+            assert!(buffer[..bytes].iter().eq(model.range(offset..offset + bytes)));
+        }
+    }
+
+    #[test]
+    fn small_messages_use_one_block_again_and_again() {
+        let mut queue = Queue::default();
+        for _ in 0..1_000 {
+            queue.push(&[7; 64]);
+            queue.consume(64);
+        }
+        assert_eq!((queue.blocks.len(), queue.spare.len()), (1, 0));
+        assert_eq!(queue.blocks[0].capacity(), BLOCK_BYTES_MIN);
+    }
+}
