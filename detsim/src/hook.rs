@@ -115,9 +115,32 @@ fn print(info: &PanicHookInfo<'_>) {
     if WITH_STACKS.load(Ordering::Relaxed) {
         let stack = Backtrace::capture();
         if stack.status() == BacktraceStatus::Captured {
-            console::error(&format!("stack backtrace:\n{stack}"));
+            console::error(&format!("stack backtrace:\n{}", of_program(&stack.to_string())));
         }
     }
+}
+
+/// The frames from the panic down to where the simulation polls the task, as std's short form leaves
+/// out what is not the program's.
+fn of_program(stack: &str) -> String {
+    let mut frames: Vec<String> = Vec::new();
+    for line in stack.lines() {
+        match frames.last_mut() {
+            Some(frame) if line.trim_start().starts_with("at ") => {
+                frame.push('\n');
+                frame.push_str(line);
+            }
+            _ => frames.push(line.to_owned()),
+        }
+    }
+    let panics = |frame: &String| {
+        ["core::panicking::", "rust_begin_unwind"].iter().any(|f| frame.contains(f))
+    };
+    let is_poll = |frame: &String| frame.contains("detsim_executor::slot::Body>::poll");
+    let end = frames.iter().position(is_poll).unwrap_or(frames.len());
+    let program = &frames[..end];
+    let first = program.iter().rposition(panics).map_or(0, |last| last + 1);
+    program[first..].iter().map(|frame| format!("{frame}\n")).collect()
 }
 
 #[cfg(test)]
@@ -134,6 +157,25 @@ mod tests {
         assert!(note.site.ends_with(&format!("src/hook.rs:{line}")), "{}", note.site);
         forget();
         assert_eq!(note_of("boom 7"), None);
+    }
+
+    #[test]
+    fn a_stack_ends_where_the_simulation_begins() {
+        let stack = "   0: detsim::hook::print
+             at /w/detsim/src/hook.rs:116:21
+   1: std::panicking::panic_with_hook
+             at /rustc/1/library/std/src/panicking.rs:833:13
+   2: __rustc::rust_begin_unwind
+   3: core::panicking::panic
+   4: pool::drains
+             at ./tests/pool.rs:8:5
+   5: <detsim_executor::slot::Cell<F> as detsim_executor::slot::Body>::poll
+             at /w/detsim-executor/src/slot.rs:288:75
+   6: std::panicking::catch_unwind
+";
+        // The frame of `catch_unwind` lies below the poll: it is not the panic's.
+        assert_eq!(of_program(stack), "   4: pool::drains\n             at ./tests/pool.rs:8:5\n");
+        assert_eq!(of_program("   0: a\n"), "   0: a\n");
     }
 
     #[test]
