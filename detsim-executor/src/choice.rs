@@ -87,6 +87,8 @@ pub struct Choices {
     streams: Vec<(u64, Stream)>,
     /// By the hash of its name, the place of a stream.
     domains: BTreeMap<u64, Domain>,
+    /// The one that was asked for last: whoever asks for each draw asks for the same.
+    recent: Option<(u64, Domain)>,
     source: Source,
     records: Records,
     /// Neither recording nor replaying.
@@ -107,6 +109,7 @@ impl Choices {
         self.seed = seed;
         self.streams.clear();
         self.domains.clear();
+        self.recent = None;
         self.source = Source::Seed;
         self.records = records;
         self.plain = records == Records::Nothing;
@@ -129,6 +132,17 @@ impl Choices {
     /// Registers the stream `name` (the same name gives the same stream).
     pub fn domain(&mut self, name: &str) -> Domain {
         let key = hash_bytes(name.as_bytes());
+        if let Some((recent, domain)) = self.recent
+            && recent == key
+        {
+            return domain;
+        }
+        let domain = self.find_or_add(key, name);
+        self.recent = Some((key, domain));
+        domain
+    }
+
+    fn find_or_add(&mut self, key: u64, name: &str) -> Domain {
         let Self { streams, domains, seed, names, plain, .. } = self;
         *domains.entry(key).or_insert_with(|| {
             if !*plain {

@@ -105,12 +105,11 @@ impl Hosts {
         if ip.is_loopback() || ip.is_unspecified() || self.addresses(node).contains(&ip) {
             return Some(node);
         }
-        if !self.owners.contains_key(&ip)
-            && let Some(number) = number_of(ip)
-        {
-            // A node that has not used the network yet has its addresses all the same.
-            self.of(NodeId(number));
+        if let Some(owner) = self.owners.get(&ip) {
+            return Some(*owner);
         }
+        // A node that has not used the network yet has its addresses all the same.
+        self.of(NodeId(number_of(ip)?));
         self.owners.get(&ip).copied()
     }
 
