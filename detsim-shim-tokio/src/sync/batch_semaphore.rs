@@ -202,7 +202,7 @@ impl Semaphore {
     }
 
     pub(crate) fn available(&self) -> usize {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Read);
         state.free
@@ -225,7 +225,7 @@ impl Semaphore {
 
     /// Takes away free permits, as many as there are, at most `count`.
     pub(crate) fn forget(&self, count: usize) -> usize {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Acquire);
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
         operate(kernel, &mut state.object, operation);
@@ -248,7 +248,7 @@ impl Semaphore {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Read);
         state.closed
@@ -270,7 +270,7 @@ impl Semaphore {
 
     /// A holder gives back `count` of its permits, and reads from now on what it wrote before.
     pub(super) fn downgrade(&self, key: &Key, count: u32) {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Release);
         let (state, kernel) = section.both();
         let (_, operation) = state.operations();
         operate(kernel, &mut state.object, operation);

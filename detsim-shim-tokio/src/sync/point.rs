@@ -1,6 +1,7 @@
 //! Where a synchronous operation may be preempted.
 //!
-//! Owns: [`enter`], the way into a primitive for an operation that cannot return `Pending`. Does not
+//! Owns: [`enter`], the way into a primitive for an operation that cannot return `Pending`, and
+//! [`before`], for one that begins with a lock. Does not
 //! own: whether the task is stopped there (the kernel counts and draws). Invariant: the task is stopped
 //! before the operation, outside of the section, with nothing of it done.
 
@@ -25,6 +26,19 @@ pub(super) fn enter<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, 
     drop(section);
     hold.take();
     cell.enter()
+}
+
+/// The current task may be stopped here, before an operation that takes the lock of a value first.
+#[inline]
+#[track_caller]
+pub(super) fn before<S: HasObject>(cell: &Bound<S>, operation: OpKind) {
+    let mut section = cell.enter();
+    let (state, kernel) = section.both();
+    let hold = kernel.and_then(|kernel| kernel.holds_before(state.object(), operation));
+    drop(section);
+    if let Some(hold) = hold {
+        hold.take();
+    }
 }
 
 /// As [`enter`], for what a destructor does: it does not panic where the task is dropped meanwhile.

@@ -4,6 +4,7 @@
 
 use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
+use crate::sync::point::{self, HasObject};
 use crate::sync::queue::Queue;
 use crate::sync::until::{Until, Waits, wake_all};
 use detsim_executor::{Bound, In, Object, OpKind, ResourceKind, Role};
@@ -58,6 +59,12 @@ struct State {
     queue: Queue<()>,
 }
 
+impl HasObject for State {
+    fn object(&mut self) -> &mut Object {
+        &mut self.object
+    }
+}
+
 // No panic leaves the state half changed.
 impl UnwindSafe for Core {}
 impl RefUnwindSafe for Core {}
@@ -74,7 +81,7 @@ impl Core {
     }
 
     fn is_set(&self) -> bool {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Read);
         state.is_set
@@ -146,6 +153,7 @@ impl<T> SetOnce<T> {
     /// The value again, where there is one already.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), SetOnceError<T>> {
+        point::before(&self.core.state, OpKind::Send);
         let refused = match self.given {
             Some(_) => Err(value),
             None => self.set.set(value),

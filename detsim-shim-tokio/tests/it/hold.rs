@@ -10,7 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex as StdMutex};
-use tokio::sync::{Mutex, Notify, Semaphore, mpsc, oneshot};
+use tokio::sync::{
+    Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce, broadcast, mpsc, oneshot, watch,
+};
 use tokio::task::{spawn_blocking, yield_now};
 
 /// Runs that a bug has to show in.
@@ -171,6 +173,107 @@ fn a_value_sent_and_a_flag_set_after_it() {
         assert_eq!(ready.load(SeqCst), 1);
     };
     assert!(failing(run) > 0);
+}
+
+/// Two tasks run `act` on the same object.
+async fn twice<S: Send + Sync + 'static>(shared: S, act: impl Fn(&S) + Copy + Send + 'static) {
+    let shared = Arc::new(shared);
+    let other = Arc::clone(&shared);
+    let task = tokio::spawn(async move { act(&other) });
+    act(&shared);
+    task.await.unwrap();
+}
+
+#[test]
+fn a_watched_value_read_and_then_replaced() {
+    let run = |cured: bool| {
+        move || async move {
+            static WINNERS: AtomicU32 = AtomicU32::new(0);
+            WINNERS.store(0, SeqCst);
+            let act = move |sender: &watch::Sender<u32>| {
+                let wins = match cured {
+                    true => sender.send_if_modified(|value| std::mem::replace(value, 1) == 0),
+                    false => *sender.borrow() == 0 && sender.send_replace(1) < 2,
+                };
+                WINNERS.fetch_add(u32::from(wins), SeqCst);
+            };
+            twice(watch::Sender::new(0), act).await;
+            assert_eq!(WINNERS.load(SeqCst), 1);
+        }
+    };
+    assert!(failing(run(false)) > 0);
+    assert_eq!(failing(run(true)), 0);
+}
+
+#[test]
+fn a_broadcast_to_receivers_that_were_counted_before() {
+    let run = |cured: bool| {
+        move || async move {
+            let (sender, receiver) = broadcast::channel(1);
+            let leaves = tokio::spawn(async move { drop(receiver) });
+            if sender.receiver_count() > 0 {
+                let sent = sender.send(7);
+                assert!(cured || sent.is_ok());
+            }
+            leaves.await.unwrap();
+        }
+    };
+    assert!(failing(run(false)) > 0);
+    assert_eq!(failing(run(true)), 0);
+}
+
+#[test]
+fn a_lost_update_between_a_read_lock_and_a_write_lock() {
+    async fn add(lock: &RwLock<u32>, cured: bool) {
+        loop {
+            let Ok(seen) = lock.try_read().map(|value| *value) else {
+                yield_now().await;
+                continue;
+            };
+            match lock.try_write() {
+                Ok(value) if cured && *value != seen => {}
+                Ok(mut value) => return *value = seen + 1,
+                Err(_) => {}
+            }
+            yield_now().await;
+        }
+    }
+    let run = |cured: bool| {
+        move || async move {
+            let lock = Arc::new(RwLock::new(0));
+            let other = Arc::clone(&lock);
+            let task = tokio::spawn(async move { add(&other, cured).await });
+            add(&lock, cured).await;
+            task.await.unwrap();
+            assert_eq!(*lock.read().await, 2);
+        }
+    };
+    assert!(failing(run(false)) > 0);
+    assert_eq!(failing(run(true)), 0);
+}
+
+#[test]
+fn a_cell_found_empty_and_then_set() {
+    let run = |cured: bool| {
+        move || async move {
+            let act = move |cell: &SetOnce<u32>| {
+                if cell.get().is_none() {
+                    let set = cell.set(7);
+                    assert!(cured || set.is_ok());
+                }
+            };
+            twice(SetOnce::new(), act).await;
+            let act = move |cell: &OnceCell<u32>| {
+                if !cell.initialized() {
+                    let set = cell.set(7);
+                    assert!(cured || set.is_ok());
+                }
+            };
+            twice(OnceCell::new(), act).await;
+        }
+    };
+    assert!(failing(run(false)) > 0);
+    assert_eq!(failing(run(true)), 0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
+use crate::sync::point::{self, HasObject};
 use crate::sync::queue::Queue;
 use crate::sync::until::{Until, Waits, wake_all};
 use detsim_executor::{Bound, In, Object, OpKind, ResourceKind, Role};
@@ -63,6 +64,12 @@ pub(super) enum Found {
     Closed,
 }
 
+impl HasObject for State {
+    fn object(&mut self) -> &mut Object {
+        &mut self.object
+    }
+}
+
 // No panic leaves the state half changed.
 impl UnwindSafe for Core {}
 impl RefUnwindSafe for Core {}
@@ -91,8 +98,13 @@ impl Core {
         Self { state: Bound::new(state) }
     }
 
+    /// The task may be stopped here, before it takes its turn to send.
+    pub(super) fn before(&self, operation: OpKind) {
+        point::before(&self.state, operation);
+    }
+
     pub(super) fn looks(&self) -> Looks {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Read);
         state.looks
@@ -125,7 +137,7 @@ impl Core {
         position: u64,
         site: &'static Location<'static>,
     ) -> Option<Found> {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Recv);
         let (state, kernel) = section.both();
         let found = state.looks.find(position);
         let operation = if found.is_some() { OpKind::Recv } else { OpKind::Read };
@@ -138,14 +150,14 @@ impl Core {
 
     /// One more receiver: the position that it begins at.
     pub(super) fn add_receiver(&self) -> u64 {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         section.looks.receivers += 1;
         section.looks.next
     }
 
     /// One receiver less: what is seen of the channel then.
     pub(super) fn leave_receiver(&self) -> Looks {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Close);
         let (state, kernel) = section.both();
         state.looks.receivers -= 1;
         if state.looks.receivers == 0 {
@@ -164,7 +176,7 @@ impl Core {
     }
 
     pub(super) fn leave_sender(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Close);
         section.looks.senders -= 1;
         if section.looks.senders == 0 {
             let (state, kernel) = section.both();
@@ -183,7 +195,7 @@ impl Core {
 
     /// One more sender, unless there is none left.
     pub(super) fn upgrade(&self) -> bool {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         let alive = section.looks.senders > 0;
         section.looks.senders += usize::from(alive);
         alive

@@ -3,6 +3,7 @@
 use super::core::Closing;
 use super::error::SendError;
 use super::{Receiver, Shared, lock};
+use detsim_executor::OpKind;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
@@ -40,6 +41,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         let shared = &*self.shared;
+        shared.core.before(OpKind::Send);
         let mut turn = lock(&shared.turn);
         let mut place = shared.place(*turn);
         let Some((receivers, waited_for)) = shared.core.publish(Location::caller()) else {

@@ -2,6 +2,7 @@
 
 use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
+use crate::sync::point::{self, HasObject};
 use crate::sync::queue::Queue;
 use crate::sync::until::{Until, Waits, wake_all};
 use detsim_executor::{Bound, In, Kernel, Object, OpKind, ResourceKind, Role};
@@ -40,6 +41,12 @@ pub(super) enum Seen {
     Closed,
 }
 
+impl HasObject for State {
+    fn object(&mut self) -> &mut Object {
+        &mut self.object
+    }
+}
+
 // No panic leaves the state half changed.
 impl UnwindSafe for Core {}
 impl RefUnwindSafe for Core {}
@@ -67,8 +74,21 @@ impl Core {
         Self { state: Bound::new(state) }
     }
 
-    pub(super) fn looks(&self) -> Looks {
+    /// The task may be stopped here, before it locks the value.
+    pub(super) fn before(&self, operation: OpKind) {
+        point::before(&self.state, operation);
+    }
+
+    /// What is seen while the value is locked: nobody is stopped here.
+    pub(super) fn version(&self) -> u64 {
         let mut section = self.state.enter();
+        let (state, kernel) = section.both();
+        operate(kernel, &mut state.object, OpKind::Read);
+        state.looks.version
+    }
+
+    pub(super) fn looks(&self) -> Looks {
+        let mut section = point::enter(&self.state, OpKind::Read);
         let (state, kernel) = section.both();
         operate(kernel, &mut state.object, OpKind::Read);
         state.looks
@@ -98,7 +118,7 @@ impl Core {
     }
 
     pub(super) fn leave_sender(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Close);
         section.looks.senders -= 1;
         if section.looks.senders == 0 {
             let (state, kernel) = section.both();
@@ -109,13 +129,13 @@ impl Core {
 
     /// One more receiver: the version it comes at.
     pub(super) fn add_receiver(&self) -> u64 {
-        let mut section = self.state.enter();
+        let mut section = point::enter(&self.state, OpKind::Read);
         section.looks.receivers += 1;
         section.looks.version
     }
 
     pub(super) fn leave_receiver(&self) {
-        let mut section = self.state.enter();
+        let mut section = point::enter_in_drop(&self.state, |_| OpKind::Close);
         section.looks.receivers -= 1;
         if section.looks.receivers == 0 {
             let (state, kernel) = section.both();

@@ -4,6 +4,7 @@ use super::core::{Changing, Seen};
 use super::error::RecvError;
 use super::{Ref, Shared};
 use crate::sync::errors;
+use detsim_executor::OpKind;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::sync::Arc;
@@ -29,15 +30,17 @@ impl<T> Receiver<T> {
 
     /// The value. It stays new to this receiver, where it is.
     pub fn borrow(&self) -> Ref<'_, T> {
+        self.shared.core.before(OpKind::Read);
         let inner = self.shared.read();
-        let has_changed = self.version != self.shared.core.looks().version;
+        let has_changed = self.version != self.shared.core.version();
         Ref { inner, has_changed }
     }
 
     /// The value, which this receiver has seen from now on.
     pub fn borrow_and_update(&mut self) -> Ref<'_, T> {
+        self.shared.core.before(OpKind::Read);
         let inner = self.shared.read();
-        let version = self.shared.core.looks().version;
+        let version = self.shared.core.version();
         let has_changed = std::mem::replace(&mut self.version, version) != version;
         Ref { inner, has_changed }
     }
@@ -104,7 +107,7 @@ impl<T> Receiver<T> {
                     return Err(errors::watch());
                 }
                 let inner = shared.read();
-                let now = shared.core.looks().version;
+                let now = shared.core.version();
                 let has_changed = std::mem::replace(version, now) != now;
                 if f(&inner) {
                     return Ok(Ref { inner, has_changed });

@@ -3,6 +3,7 @@
 use super::core::Closing;
 use super::error::SendError;
 use super::{Receiver, Ref, Shared, channel};
+use detsim_executor::OpKind;
 use std::future::{Future, poll_fn};
 use std::mem;
 use std::panic::Location;
@@ -57,6 +58,7 @@ impl<T> Sender<T> {
     where
         F: FnOnce(&mut T) -> bool,
     {
+        self.shared.core.before(OpKind::Send);
         let mut value = self.shared.write();
         if !modify(&mut value) {
             return false;
@@ -76,6 +78,7 @@ impl<T> Sender<T> {
 
     /// The value.
     pub fn borrow(&self) -> Ref<'_, T> {
+        self.shared.core.before(OpKind::Read);
         Ref { inner: self.shared.read(), has_changed: false }
     }
 
