@@ -141,6 +141,10 @@ pub(crate) struct Threads {
     returned: Option<BodyPtr>,
     /// The poll that ends next is perhaps no plain one: see [`after_poll`].
     unusual: bool,
+    /// What drives the run is a call of its home thread that waits.
+    pub(crate) attended: bool,
+    /// The task whose turn it is, whoever else is ready.
+    pub(crate) first: Option<u32>,
     /// The thread that runs is to unwind at its next stop.
     pub(crate) unwinds: bool,
     job: Option<Box<dyn FnOnce()>>,
@@ -183,7 +187,7 @@ impl Threads {
         debug_assert!(self.resumers.is_empty(), "a run ends on the thread of its loop");
         self.hosts.clear();
         self.woken.clear();
-        self.on_home = None;
+        (self.on_home, self.first) = (None, None);
         (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
         self.addresses.clear();
         (self.pool, self.holds) = (Pool::default(), Holds::default());

@@ -2,8 +2,10 @@
 //!
 //! Owns: the budget of operations that a poll begins with, and what asks for it and spends it. Does not
 //! own: the operations, which ask before they begin, spend where they complete, and yield where nothing
-//! is left. Invariant: only a task has a budget; callbacks and whatever else runs are never out of it.
+//! is left. Invariant: only a task has a budget; callbacks, code that may block its thread and whatever
+//! else runs are never out of it.
 
+use crate::here;
 use crate::kernel::{Kernel, NO_TASK};
 
 /// Operations that a task may complete in one poll.
@@ -14,7 +16,7 @@ impl Kernel {
     /// that it may not calls [`crate::yield_with`], outside of the section, and returns `Pending`.
     #[inline]
     pub fn has_budget(&self) -> bool {
-        self.budget != 0 || self.current_index() == NO_TASK
+        self.budget != 0 || self.current_index() == NO_TASK || here::may_block()
     }
 
     /// The current task has completed an operation.
@@ -62,6 +64,17 @@ mod tests {
             (first, spend())
         });
         assert_eq!(spent, Ok((BUDGET, BUDGET)));
+    }
+
+    #[test]
+    fn code_that_may_block_is_never_out_of_budget() {
+        let sim = Sim::new(1);
+        let has = || context::with(|kernel| kernel.has_budget());
+        let seen = sim.block_on(async move {
+            context::with(|kernel| (0..BUDGET).for_each(|_| kernel.spend_budget()));
+            (has(), crate::block_in_place(has), has())
+        });
+        assert_eq!(seen, Ok((Some(false), Some(true), Some(false))));
     }
 
     #[test]

@@ -39,6 +39,16 @@ pub fn now() -> SimTime {
     with(Kernel::read_clock).unwrap_or_else(|| outside())
 }
 
+/// What the system's clock shows since the beginning of the run: virtual time, without what a paused
+/// clock has jumped.
+///
+/// # Panics
+/// Where no simulation runs on this thread.
+#[track_caller]
+pub fn system_now() -> SimTime {
+    with(Kernel::read_system_clock).unwrap_or_else(|| outside())
+}
+
 /// Spawns a task on the node of whoever runs.
 ///
 /// # Panics

@@ -128,7 +128,7 @@ impl Kernel {
     }
 
     fn held(&self, slot: &Slot) -> Held {
-        match (self.nodes.runs(slot.node), self.groups.runs(slot.group)) {
+        match (self.nodes.runs(slot.node), self.groups.lets_run(slot)) {
             (false, _) => Held::ByNode,
             (_, false) => Held::ByRuntime,
             _ => Held::No,

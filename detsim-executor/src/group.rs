@@ -4,14 +4,17 @@
 //! owner keeps beside them. Does not own: the tasks. A runtime is a group, and so is a set of local
 //! tasks: the tasks of one that nobody drives stay where they are, and go with their group.
 //!
-//! Invariants: group 0 is the run's own and always runs; a ready task of a group that does not run is
+//! Invariants: group 0 is the run's own and always runs; a task that is *free* (somebody blocks on it, or
+//! it has a thread of its own) runs in any group; another ready one of a group that does not run is
 //! parked here and in no ready set (or parked with its node, where that does not run either); a number
 //! is given out again only with another generation, once its group was closed and its tasks are gone.
 
 use crate::context;
 use crate::event::TaskNumber;
-use crate::kernel::Kernel;
+use crate::here;
+use crate::kernel::{Kernel, NO_TASK};
 use crate::run;
+use crate::task::Slot;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +30,9 @@ pub struct GroupId {
 impl GroupId {
     /// The run's own: of every task that was not spawned into another.
     pub const ROOT: Self = Self { index: 0, generation: 0 };
+
+    /// No group of any run: what is spawned into it is dropped at once.
+    pub const CLOSED: Self = Self { index: u16::MAX, generation: u32::MAX };
 
     /// A number that no other group of the run has.
     pub fn word(self) -> u64 {
@@ -51,9 +57,9 @@ struct Group {
     polls: u64,
     /// How many drive it; it runs while that is not 0.
     drivers: u32,
-    /// Tasks, without those that somebody blocks on.
+    /// Tasks, without those that are free.
     alive: u32,
-    mains: u32,
+    free: u32,
     parked: Vec<u32>,
     label: Option<Label>,
     /// Who waits for the last task to end.
@@ -61,13 +67,13 @@ struct Group {
 }
 
 impl Group {
-    fn count(&mut self, main: bool) -> &mut u32 {
-        if main { &mut self.mains } else { &mut self.alive }
+    fn count(&mut self, free: bool) -> &mut u32 {
+        if free { &mut self.free } else { &mut self.alive }
     }
 
     /// Closed for good, and nothing of it is left.
     fn is_free(&self) -> bool {
-        self.is_gone && self.alive == 0 && self.mains == 0
+        self.is_gone && self.alive == 0 && self.free == 0
     }
 }
 
@@ -102,6 +108,7 @@ impl Groups {
             self.entries.len() as u16 - 1
         });
         let group = &mut self.entries[usize::from(index)];
+        group.generation = group.generation.wrapping_add(1);
         (group.is_open, group.is_gone) = (true, false);
         (group.preemptible, group.drivers, group.polls) = (preemptible, 0, 0);
         group.spawns_into = None;
@@ -124,6 +131,11 @@ impl Groups {
         index == 0 || self.entries[usize::from(index)].drivers != 0
     }
 
+    /// Does this task run, as far as its group goes?
+    pub(crate) fn lets_run(&self, slot: &Slot) -> bool {
+        slot.marks.is_free() || self.runs(slot.group)
+    }
+
     pub(crate) fn is_preemptible(&self, index: u16) -> bool {
         self.entries.get(usize::from(index)).is_none_or(|group| group.preemptible)
     }
@@ -137,19 +149,19 @@ impl Groups {
     }
 
     /// Where a task of this group goes, and whether it may be stopped; the root's where it is closed.
-    pub(crate) fn admit(&mut self, id: GroupId, main: bool) -> (u16, bool) {
+    pub(crate) fn admit(&mut self, id: GroupId, free: bool) -> (u16, bool) {
         let is_open = self.get(id).is_some_and(|group| group.is_open);
         let index = if is_open { id.index } else { 0 };
         let group = &mut self.entries[usize::from(index)];
-        *group.count(main) += 1;
+        *group.count(free) += 1;
         (index, group.preemptible)
     }
 
     /// A task has ended: who waits for the last one.
-    pub(crate) fn leave(&mut self, index: u16, main: bool, polls: u32) -> Option<Waker> {
+    pub(crate) fn leave(&mut self, index: u16, free: bool, polls: u32) -> Option<Waker> {
         let group = self.entries.get_mut(usize::from(index))?;
         group.polls += u64::from(polls);
-        *group.count(main) -= 1;
+        *group.count(free) -= 1;
         if group.alive > 0 {
             return None;
         }
@@ -216,6 +228,11 @@ impl Kernel {
         self.groups.get(group).is_some_and(|group| group.is_open)
     }
 
+    /// Whether what runs is a task that its group holds back where nobody drives it.
+    pub fn is_held_by_group(&mut self) -> bool {
+        self.current_slot().is_some_and(|slot| !slot.marks.is_free())
+    }
+
     /// Whether somebody drives the group.
     pub fn is_driven(&self, group: GroupId) -> bool {
         self.is_open(group) && self.groups.runs(group.index)
@@ -253,6 +270,20 @@ impl Kernel {
         false
     }
 
+    /// Whether no closure of a group that was closed blocks a thread any more; if one does, `waker` is
+    /// woken when it has ended, in place of the one before, which comes back to be dropped outside.
+    pub fn poll_unblocked(&mut self, closed: GroupId, waker: &mut Option<Waker>) -> bool {
+        let is_one = |(index, slot): (u32, &Slot)| {
+            slot.group == closed.index && slot.marks.is_free() && !self.tasks.cold(index).main
+        };
+        let is_same = |group: &&mut Group| group.generation == closed.generation.wrapping_add(1);
+        let blocked = closed != GroupId::ROOT && self.tasks.living().any(is_one);
+        let group = self.groups.entries.get_mut(usize::from(closed.index)).filter(is_same);
+        let Some(group) = group.filter(|_| blocked) else { return true };
+        std::mem::swap(&mut group.waiter, waker);
+        false
+    }
+
     /// Somebody drives the group from now on: its tasks run.
     pub fn drive_group(&mut self, id: GroupId) {
         let Some(group) = self.groups.get_mut(id) else { return };
@@ -268,13 +299,13 @@ impl Kernel {
     /// A task is about to end: who waits for the last one of its group, where it is that.
     pub(crate) fn leave_its_group(&mut self, slot: u32) -> Option<Waker> {
         let task = self.tasks.get(slot)?;
-        self.groups.leave(task.group, task.marks.is_main(), task.polls)
+        self.groups.leave(task.group, task.marks.is_free(), task.polls)
     }
 
     /// The task that runs goes when its poll is over, if it is one of this group.
     fn abort_current_of(&mut self, index: u16) {
         let current =
-            self.current_slot().filter(|slot| slot.group == index && !slot.marks.is_main());
+            self.current_slot().filter(|slot| slot.group == index && !slot.marks.is_free());
         let Some(slot) = current else { return };
         slot.aborted = true;
         let word = self.current_tag().word;
@@ -289,7 +320,8 @@ impl Kernel {
         if group.drivers > 0 || group.alive == 0 {
             return;
         }
-        let ready = self.tasks.living().filter(|(_, slot)| slot.group == id.index && slot.queued);
+        let stays = |slot: &Slot| slot.group == id.index && slot.queued && !slot.marks.is_free();
+        let ready = self.tasks.living().filter(|(_, slot)| stays(slot));
         let ready: Vec<_> = ready.map(|(index, slot)| (index, slot.node)).collect();
         for (slot, node) in ready {
             if self.nodes.runs(node) {
@@ -301,7 +333,8 @@ impl Kernel {
 }
 
 /// Closes a group: its tasks are dropped, in the order of their numbers, and it takes no more. The task
-/// that runs goes when its poll is over; one that somebody blocks on goes on.
+/// that runs goes when its poll is over; one that somebody blocks on goes on, and so does a closure that
+/// blocks a thread, unless it has none yet.
 pub fn close(id: GroupId) {
     let shut = |kernel: &mut Kernel| {
         let group = kernel.groups.get_mut(id).filter(|group| id != GroupId::ROOT && group.is_open);
@@ -310,7 +343,7 @@ pub fn close(id: GroupId) {
     if context::with(shut) != Some(true) {
         return;
     }
-    run::drop_tasks(|slot| slot.group == id.index && !slot.marks.is_main());
+    run::drop_tasks(|slot| slot.group == id.index && !slot.marks.is_free());
     let forget = |kernel: &mut Kernel| {
         kernel.abort_current_of(id.index);
         let group = kernel.groups.get_mut(id)?;
@@ -326,11 +359,17 @@ pub fn close(id: GroupId) {
     drop(label);
 }
 
-/// The number of the task that runs, unless it is the one that somebody blocks on.
+/// The number of the task that runs, unless it is one that somebody blocks on; that of the task whose
+/// result its handle is dropping.
 pub fn current_task() -> Option<TaskNumber> {
+    if let Some(number) = here::dropping() {
+        return Some(TaskNumber(number));
+    }
     context::with(|kernel| {
         let number = kernel.current_number();
-        kernel.current_slot().filter(|slot| !slot.marks.is_main()).map(|_| number)
+        let index = kernel.current_index();
+        let main = index != NO_TASK && kernel.tasks.cold(index).main;
+        kernel.current_slot().filter(|_| !main).map(|_| number)
     })
     .flatten()
 }

@@ -11,6 +11,7 @@
 
 use std::cell::Cell;
 
+use crate::attend::Finds;
 use crate::baton::Seat;
 pub(crate) use crate::bound::protocol::NOWHERE;
 use crate::bound::protocol::UNBOUND;
@@ -39,6 +40,12 @@ struct Here {
     may_block: Cell<bool>,
     /// What runs is the kernel's own business with the system.
     outside: Cell<bool>,
+    /// The simulation whose business it is what this thread asks the system for, outside of any.
+    attended: Cell<Option<Finds>>,
+    /// The program has started this thread, in a run.
+    started: Cell<bool>,
+    /// The number of the task whose result is being dropped with its handle.
+    dropping: Cell<Option<u32>>,
 }
 
 const _: () = assert!(!std::mem::needs_drop::<Here>());
@@ -54,6 +61,9 @@ thread_local! {
             seat: Cell::new(None),
             may_block: Cell::new(false),
             outside: Cell::new(false),
+            attended: Cell::new(None),
+            started: Cell::new(false),
+            dropping: Cell::new(None),
         }
     };
 }
@@ -168,6 +178,36 @@ pub(crate) fn set_may_block(may_block: bool) -> bool {
 /// Whether what this thread asks the system for is the kernel's own business, not the program's.
 pub(crate) fn is_outside() -> bool {
     HERE.with(|here| here.outside.get())
+}
+
+/// See [`Here::attended`].
+pub(crate) fn attended() -> Option<Finds> {
+    HERE.with(|here| here.attended.get())
+}
+
+/// See [`Here::attended`]; what it was before.
+pub(crate) fn set_attended(find: Option<Finds>) -> Option<Finds> {
+    HERE.with(|here| here.attended.replace(find))
+}
+
+/// Whether the program has started this thread itself, in a run: nothing else ever runs on it.
+pub fn is_started() -> bool {
+    HERE.with(|here| here.started.get())
+}
+
+/// See [`Here::dropping`].
+pub(crate) fn dropping() -> Option<u32> {
+    HERE.with(|here| here.dropping.get())
+}
+
+/// See [`Here::dropping`]; what it was before.
+pub(crate) fn set_dropping(number: Option<u32>) -> Option<u32> {
+    HERE.with(|here| here.dropping.replace(number))
+}
+
+/// Notes that it has.
+pub(crate) fn set_started() {
+    HERE.with(|here| here.started.set(true));
 }
 
 /// Marks what this thread does from now on as the simulator's own business with the system: a lock that

@@ -10,6 +10,7 @@ use crate::context;
 use crate::event::{Event, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::group::GroupId;
+use crate::here;
 use crate::kernel::Kernel;
 use crate::rng::fold;
 use crate::run;
@@ -66,6 +67,8 @@ pub(crate) struct Belongs<'a> {
     pub(crate) group: Option<GroupId>,
     /// Somebody blocks on it: no task that the program spawned.
     pub(crate) main: bool,
+    /// It has a thread of its own, and runs whether or not its group does.
+    pub(crate) free: bool,
 }
 
 /// Spawns a task. A simulation runs on this thread.
@@ -91,13 +94,13 @@ fn enroll(
     belongs: Belongs<'_>,
     site: &'static Location<'static>,
 ) -> TaskTag {
-    let Belongs { name, node, group, main } = belongs;
+    let Belongs { name, node, group, main, free } = belongs;
     let enroll = |kernel: &mut Kernel| {
         let name = kernel.names.number(name);
         let node = node.unwrap_or_else(|| kernel.current_node());
         let group = group.unwrap_or_else(|| kernel.spawning_group());
-        let tag = kernel.enroll(Spawn { site, type_name, name, node, group, main }, body);
-        (tag, kernel.is_open(group))
+        let tag = kernel.enroll(Spawn { site, type_name, name, node, group, main, free }, body);
+        (tag, main || kernel.is_open(group))
     };
     let (tag, lives) = context::with(enroll).unwrap_or_else(|| context::outside());
     if !lives {
@@ -113,7 +116,7 @@ impl Kernel {
         }
         let sig = self.task_signature(&spawn);
         let parent = self.current_slot().map_or(0, |slot| slot.history);
-        let (group, preemptible) = self.groups.admit(spawn.group, spawn.main);
+        let (group, preemptible) = self.groups.admit(spawn.group, spawn.main || spawn.free);
         let index = self.tasks.enroll(spawn, group, body, sig);
         if let Some(slot) = self.tasks.get_mut(index) {
             slot.history = fold(sig, parent);
@@ -157,6 +160,10 @@ impl<T> JoinHandle<T> {
     pub fn abort_handle(&self) -> AbortHandle {
         let task = self.task.as_ref().expect(HAS_TASK).abort();
         AbortHandle { task, tag: self.tag }
+    }
+
+    pub(crate) fn tag(&self) -> TaskTag {
+        self.tag
     }
 
     #[inline]
@@ -210,7 +217,10 @@ impl<T> Future for JoinHandle<T> {
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        if let Some(Lost::Panicked(payload)) = self.task.take().and_then(JoinPtr::leave) {
+        let before = here::set_dropping(Some(self.tag.number));
+        let lost = self.task.take().and_then(JoinPtr::leave);
+        here::set_dropping(before);
+        if let Some(Lost::Panicked(payload)) = lost {
             let message = message_of(&*payload);
             let tag = self.tag;
             context::with(|kernel| kernel.fail_unheard(Failure::panicked(kernel, tag, message)));

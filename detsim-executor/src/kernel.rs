@@ -7,10 +7,10 @@
 
 mod stop;
 
-use crate::SimTime;
 use crate::baton::Threads;
 use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
+use crate::clock::{Apart, POLL_NS};
 use crate::deferred::Deferred;
 use crate::event::{Event, NodeId, SetId, TaskNumber};
 use crate::failure::Failure;
@@ -30,15 +30,9 @@ use crate::trace::{Recorder, RunHash, Trace};
 use crate::waker::unpack;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
-use std::time::Duration;
 
 /// No task: the simulation's own callbacks, or nothing runs.
 pub(crate) const NO_TASK: u32 = u32::MAX;
-
-/// What one poll costs of virtual time.
-const POLL_NS: u64 = 50;
-/// What one reading of the clock costs, so that a loop that waits for a moment ends.
-const READ_NS: u64 = 10;
 
 /// How a run is set up.
 #[derive(Clone, Debug, Default)]
@@ -81,6 +75,7 @@ pub struct Kernel {
     pub(crate) now_ns: u64,
     /// What one poll costs: nothing while the clock is paused.
     pub(crate) poll_ns: u64,
+    pub(crate) apart: Apart,
     pub(crate) steps: u64,
     pub(crate) completed: u64,
     pub(crate) limits: Limits,
@@ -131,7 +126,7 @@ impl Kernel {
     pub(crate) fn begin(&mut self, id: u64, lane: u32, seed: u64, config: &SimConfig) {
         (self.id, self.seed) = (id, seed);
         self.tasks.set_lane(lane);
-        (self.now_ns, self.poll_ns) = (0, POLL_NS);
+        (self.now_ns, self.poll_ns, self.apart) = (0, POLL_NS, Apart::default());
         (self.steps, self.completed) = (0, 0);
         (self.limits, self.preempt, self.brief) = (config.limits, config.preempt, config.brief);
         self.choices.reset(seed, Records::of(config.record, config.record_choices));
@@ -192,43 +187,6 @@ impl Kernel {
     /// The events that were kept so far, where the run is recorded.
     pub fn events(&self) -> u64 {
         self.recorder.trace().moments.len() as u64
-    }
-
-    /// Virtual time, without the cost of a reading.
-    #[inline]
-    pub fn now(&self) -> SimTime {
-        SimTime::from_nanos(self.now_ns)
-    }
-
-    /// Virtual time as the program under test reads it: a reading takes a few nanoseconds, unless
-    /// the clock is paused.
-    #[inline]
-    pub fn read_clock(&mut self) -> SimTime {
-        if !self.is_clock_paused() && self.current != NO_TASK {
-            self.now_ns += READ_NS;
-        }
-        self.now()
-    }
-
-    /// Whether the clock is paused: polls and readings take no time, and it moves on to the next
-    /// timer or delivery only when nothing can run.
-    pub fn is_clock_paused(&self) -> bool {
-        self.poll_ns == 0
-    }
-
-    /// Pauses the clock.
-    pub fn pause_clock(&mut self) {
-        self.poll_ns = 0;
-    }
-
-    /// Ends a pause of the clock.
-    pub fn resume_clock(&mut self) {
-        self.poll_ns = POLL_NS;
-    }
-
-    /// Moves the clock forward at once. What falls due happens after the poll that is under way.
-    pub fn advance_clock(&mut self, by: Duration) {
-        self.now_ns = (self.now() + by).as_nanos();
     }
 
     // ------------------------------------------------------------ who runs
@@ -313,7 +271,7 @@ impl Kernel {
         if !self.nodes.runs(slot.node) {
             return self.nodes.park(slot.node, index);
         }
-        if !self.groups.runs(slot.group) {
+        if !slot.marks.is_free() && !self.groups.runs(slot.group) {
             return self.groups.park(slot.group, index);
         }
         self.make_ready(index);

@@ -8,11 +8,13 @@
 //! The kernel knows no tokio, no network and no disk, reads no environment and no wall clock.
 #![deny(unsafe_code)]
 
+mod attend;
 mod baton;
 pub mod block;
 mod bound;
 mod budget;
 pub mod choice;
+mod clock;
 pub mod context;
 mod deadlock;
 mod decide;

@@ -124,7 +124,7 @@ impl Kernel {
         self.nodes.entry_mut(node).state = NodeState::Paused;
         let of_node = self.tasks.living().filter(|(_, s)| s.node == node && s.queued);
         let ready: Vec<u32> =
-            of_node.filter(|(_, s)| self.groups.runs(s.group)).map(|e| e.0).collect();
+            of_node.filter(|(_, s)| self.groups.lets_run(s)).map(|e| e.0).collect();
         for slot in ready {
             self.unready(slot);
             self.nodes.park(node, slot);

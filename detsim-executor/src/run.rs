@@ -1,16 +1,17 @@
 //! The run loop.
 //!
 //! Owns: what happens next, again and again: a poll, or the earliest timer, callback or delivery;
-//! the end of a run, and the poll that diagnoses a stuck one. Does not own: any decision (those
-//! are the scheduler's and the choices'). Invariants: all user code of a run is called from here,
+//! and the end of a run. Does not own: any decision (those are the scheduler's and the choices'), nor
+//! what is found out about a stuck run (`run/diagnosis.rs`). Invariants: all user code of a run is called from here,
 //! with the kernel not borrowed; a panic in it never leaves the loop; equal instants happen in the
 //! order of their sequence.
+
+mod diagnosis;
 
 use crate::SimTime;
 use crate::baton::{self, Drive, Order, Unwound};
 use crate::bound::kernel::{self, Guard};
 use crate::context;
-use crate::deadlock::{Deadlock, Held};
 use crate::event::{Event, TaskNumber};
 use crate::failure::Failure;
 use crate::here;
@@ -20,14 +21,14 @@ use crate::lane::Lane;
 use crate::queue::Due;
 use crate::sim::{Report, Shared, Sim};
 use crate::slot::{BodyPtr, Lost};
-use crate::stack;
 use crate::task::Slot;
 use crate::timer::Action;
-use crate::waker::{probing_waker, unpack, waker};
-use std::mem::ManuallyDrop;
+use crate::waker::{unpack, waker};
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
+use std::thread;
 use std::time::Duration;
 
 /// How long a run that has nothing to do waits for a thread that has used its objects.
@@ -35,6 +36,10 @@ const OUTSIDE_WAIT: Duration = Duration::from_secs(10);
 
 /// How long it waits where a task waits for a lock of std's kind, which such a thread may have.
 const LOCK_WAIT: Duration = Duration::from_millis(200);
+
+/// The same where it is the thread itself that waits, between two runs: it may share locks with all others
+/// of the process, who print stacks under some of them.
+const ATTENDED_WAIT: Duration = Duration::from_secs(2);
 
 fn enter() -> Guard {
     kernel::enter().expect("invariant: the run loop is inside its simulation")
@@ -99,12 +104,12 @@ pub(crate) fn cycle(
                     return Some(Ok(report));
                 }
                 if !shared.hopes(lane) && !wait_outside(lane) {
-                    let failure = diagnose();
+                    let failure = diagnosis::diagnose();
                     enter().fail(failure);
                 }
             }
             Advance::Nothing => {
-                kernel.now_ns = kernel.now_ns.max(until.as_nanos());
+                kernel.move_clock(until);
                 return Some(Ok(kernel.report()));
             }
         }
@@ -202,7 +207,7 @@ fn wait_outside(lane: &'static Lane) -> bool {
     let limit = if lane.has_escapes() || lane.is_injected() {
         OUTSIDE_WAIT
     } else if !enter().threads.addresses.is_empty() {
-        LOCK_WAIT
+        if enter().threads.attended { ATTENDED_WAIT } else { LOCK_WAIT }
     } else {
         return false;
     };
@@ -214,7 +219,7 @@ fn wait_outside(lane: &'static Lane) -> bool {
 fn poll_or_cancel(body: &mut BodyPtr, word: u64, aborted: bool) -> bool {
     match aborted {
         false => poll(body, word),
-        true => cancel(body, word, Lost::Aborted),
+        true => cancel(body, word),
     }
 }
 
@@ -233,18 +238,48 @@ fn poll(body: &mut BodyPtr, word: u64) -> bool {
     let waker = ManuallyDrop::new(waker(word));
     let mut cx = Context::from_waker(&waker);
     here::begin_poll(word);
-    match catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx))) {
+    let mut dropped = Ok(());
+    let polled = catch_unwind(AssertUnwindSafe(|| {
+        let drops = DropsIt { body, word, dropped: &mut dropped };
+        let polled = drops.body.poll(&mut cx);
+        mem::forget(drops);
+        polled
+    }));
+    match polled {
         Ok(polled) => polled.is_ready(),
-        Err(payload) if Unwound::is(&*payload) => unwound(body, word),
-        Err(payload) => cancel(body, word, Lost::Panicked(payload)),
+        Err(payload) if Unwound::is(&*payload) => unwound(body, word, dropped),
+        Err(payload) => lose(body, word, Lost::Panicked(payload)),
     }
+}
+
+/// Drops a future whose poll panics while the panic unwinds, as on tokio: its destructors can tell.
+struct DropsIt<'a> {
+    body: &'a mut BodyPtr,
+    word: u64,
+    dropped: &'a mut thread::Result<()>,
+}
+
+impl Drop for DropsIt<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        *self.dropped = drop_future(self.body, self.word);
+    }
+}
+
+/// Drops a task's future. A panic of its destructor comes back.
+#[cold]
+fn drop_future(body: &mut BodyPtr, word: u64) -> thread::Result<()> {
+    enter().begin_cancel(word);
+    let dropped = catch_unwind(AssertUnwindSafe(|| body.cancel()));
+    enter().threads.cancels -= 1;
+    dropped
 }
 
 /// The poll was unwound because its task is being dropped, by the thread that resumed this one. Always
 /// true, as [`cancel`].
 #[cold]
-fn unwound(body: &mut BodyPtr, word: u64) -> bool {
-    let Err(payload) = catch_unwind(AssertUnwindSafe(|| body.cancel())) else {
+fn unwound(body: &mut BodyPtr, word: u64, dropped: thread::Result<()>) -> bool {
+    let Err(payload) = dropped else {
         body.lose(Lost::Aborted);
         return true;
     };
@@ -277,20 +312,19 @@ pub(crate) fn turn_of(slot: u32) {
     here::begin_poll(before);
 }
 
-/// Drops a task's future and tells its handle why there is no result; a panic that nobody hears
-/// of fails the run. Always true: the task has ended.
+/// Drops the future of a task that was aborted, and tells its handle. Always true: the task has ended.
 #[cold]
-fn cancel(body: &mut BodyPtr, word: u64, lost: Lost) -> bool {
-    let mut lost = lost;
-    enter().begin_cancel(word);
-    let cancelled = catch_unwind(AssertUnwindSafe(|| body.cancel()));
-    enter().threads.cancels -= 1;
-    if let Err(payload) = cancelled {
-        // A second panic: the first one is the reason.
-        if matches!(lost, Lost::Aborted) {
-            lost = Lost::Panicked(payload);
-        }
+fn cancel(body: &mut BodyPtr, word: u64) -> bool {
+    match drop_future(body, word) {
+        Ok(()) => lose(body, word, Lost::Aborted),
+        Err(payload) => lose(body, word, Lost::Panicked(payload)),
     }
+}
+
+/// Tells the handle of a task why there is no result; a panic that nobody hears of fails the run.
+/// Always true: the task has ended.
+#[cold]
+fn lose(body: &BodyPtr, word: u64, lost: Lost) -> bool {
     let message = match &lost {
         Lost::Aborted => None,
         Lost::Panicked(payload) => Some(message_of(&**payload)),
@@ -402,7 +436,7 @@ impl Kernel {
     fn advance(&mut self, until: SimTime) -> Advance {
         let Some((deadline, due)) = self.queue.next() else { return Advance::Nothing };
         if deadline.at > until {
-            self.now_ns = self.now_ns.max(until.as_nanos());
+            self.move_clock(until);
             return Advance::Horizon;
         }
         if deadline.at > self.limits.time {
@@ -410,7 +444,7 @@ impl Kernel {
             self.fail(failure);
         }
         self.count_step();
-        self.now_ns = self.now_ns.max(deadline.at.as_nanos());
+        self.move_clock(deadline.at);
         Advance::Due(due)
     }
 
@@ -474,7 +508,7 @@ pub(crate) fn drop_task(index: u32) {
     let Some((mut body, word, (slot, current, node))) = context::with(take).flatten() else {
         return;
     };
-    cancel(&mut body, word, Lost::Aborted);
+    cancel(&mut body, word);
     let ended = context::with(|kernel| {
         let ended = kernel.end_task(index);
         kernel.set_current(slot, current, node);
@@ -508,74 +542,8 @@ pub(crate) fn tear_down(sim: &Sim) {
         }
         let labels = context::with(|kernel| {
             kernel.end();
-            (kernel.groups.reset(), std::mem::take(&mut kernel.handlers))
+            (kernel.groups.reset(), mem::take(&mut kernel.handlers))
         });
         drop(catch_unwind(AssertUnwindSafe(|| drop(labels))));
     });
-}
-
-/// Why a run is stuck. The wait graph is copied first; then every task whose stack is not known is
-/// polled once more, with choices and preemption off: a task that goes on was not woken when it
-/// should have been.
-#[cold]
-fn diagnose() -> Failure {
-    let mut deadlock = {
-        let mut kernel = enter();
-        kernel.set_probing(true);
-        kernel.deadlock()
-    };
-    for index in 0..deadlock.tasks.len() {
-        if deadlock.tasks[index].stack.is_empty() && deadlock.tasks[index].held == Held::No {
-            probe(&mut deadlock, index);
-        }
-    }
-    enter().set_probing(false);
-    match deadlock.tasks.iter().any(|task| task.would_run) {
-        true => Failure::LostWakeup(Box::new(deadlock)),
-        false => Failure::Deadlock(Box::new(deadlock)),
-    }
-}
-
-/// Polls a stuck task once, to see where it waits and whether it would go on.
-fn probe(deadlock: &mut Deadlock, index: usize) {
-    let number = deadlock.tasks[index].number;
-    let take = |kernel: &mut Kernel| {
-        let (slot, _) = kernel.tasks.living().find(|(_, task)| task.number == number)?;
-        let task = kernel.tasks.get_mut(slot)?;
-        let (body, node, ops, word) = (task.body.take()?, task.node, task.ops, task.word);
-        kernel.set_current(slot, word, node);
-        Some((slot, word, body, ops))
-    };
-    let Some((slot, word, mut body, ops)) = context::with(take).flatten() else { return };
-    stack::take_noted();
-    let waker = probing_waker(word);
-    let mut cx = Context::from_waker(&waker);
-    here::begin_poll(word);
-    let polled = catch_unwind(AssertUnwindSafe(|| body.poll(&mut cx)));
-    let mut kernel = enter();
-    let noted = stack::take_noted();
-    let kept_no_waker = noted.is_none();
-    let noted = noted.filter(|_| !kernel.brief);
-    let moved = !matches!(polled, Ok(Poll::Pending))
-        || here::end_poll()
-        || kernel.tasks.get(slot).is_some_and(|task| task.queued || task.ops != ops);
-    let known = kernel.blocked_task(slot);
-    kernel.clear_current();
-    let task = &mut deadlock.tasks[index];
-    task.stack = match (known.stack.is_empty(), noted) {
-        (true, Some(stack)) => stack.frames(),
-        _ => known.stack,
-    };
-    // A wait of ours is exact: only a foreign one can have missed its wakeup.
-    task.would_run = moved && task.waits.iter().all(|wait| wait.granted);
-    task.unwakeable = !moved && kept_no_waker && task.waits.is_empty();
-    if matches!(polled, Ok(Poll::Ready(()))) {
-        // It has ended under the probe: it must not be polled again.
-        let ended = kernel.end_task(slot);
-        drop(kernel);
-        drop(body);
-        settle(ended);
-    } else if let Some(task) = kernel.tasks.get_mut(slot) {
-        task.body = Some(body);
-    }
 }

@@ -482,6 +482,12 @@ impl Sim {
         self.inside(f)
     }
 
+    /// Whether somebody is inside the kernel, on this thread, which does not drive the simulation.
+    pub(crate) fn is_looked_into(&self) -> bool {
+        let lease = self.shared.lease.try_borrow();
+        lease.is_ok_and(|lease| lease.as_ref().is_some_and(|lease| lease.is_busy()))
+    }
+
     /// Runs `f` with this simulation as the one of this thread.
     #[inline]
     #[track_caller]

@@ -7,6 +7,7 @@ use crate::SimTime;
 use crate::context;
 use crate::here;
 use crate::kernel::Kernel;
+use crate::threads;
 use crate::timer::{Action, TimerKey};
 use crate::waker;
 use std::future::Future;
@@ -112,13 +113,26 @@ impl Future for Sleep {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         self.begun = true;
         let due = context::with(|kernel| kernel.now() >= self.deadline);
-        if due.unwrap_or_else(|| context::outside()) {
+        let Some(due) = due else { return self.poll_outside(cx) };
+        if due {
             self.armed = None;
             return Poll::Ready(());
         }
         let foreign = waker::ours(cx.waker()).is_none().then(|| cx.waker().clone());
         drop(self.arm(cx.waker(), foreign));
         Poll::Pending
+    }
+}
+
+impl Sleep {
+    /// Polled by a thread that does not drive its simulation.
+    ///
+    /// # Panics
+    /// Where it has none.
+    #[cold]
+    fn poll_outside(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let polled = threads::inside(|| Pin::new(self).poll(cx));
+        polled.unwrap_or_else(|| context::outside())
     }
 }
 

@@ -20,7 +20,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll, Waker};
@@ -197,6 +197,19 @@ impl<T> Drop for JoinPtr<T> {
     }
 }
 
+/// What is left of a result that nobody reads. Its destructor may panic, which is nobody's panic.
+fn unread<T>(out: Result<T, Lost>) -> Option<Lost> {
+    let out = match out {
+        Ok(out) => out,
+        Err(lost) => return Some(lost),
+    };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(out))) {
+        // Its own destructor may panic as well.
+        std::mem::forget(payload);
+    }
+    None
+}
+
 /// Drops a task and frees its memory.
 ///
 /// # Safety
@@ -369,6 +382,6 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
             join.dispose(Some(waker));
         }
         drop(join); // the result dies outside of the section
-        (out.and_then(Result::err), last)
+        (out.and_then(unread), last)
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Spawn {
     pub(crate) group: GroupId,
     /// Somebody blocks on it.
     pub(crate) main: bool,
+    /// It runs whether or not its group does.
+    pub(crate) free: bool,
 }
 
 /// What every poll of a task looks at: one cache line.
@@ -54,32 +56,34 @@ pub(crate) struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
-/// Whether somebody blocks on a task, and what it has spent of the budget of its last poll, where it was
+/// Whether a task runs whatever its group does, and what it has spent of the budget of its last poll, where it was
 /// stopped: the next poll goes on with what is left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks(u8);
 
 impl Marks {
-    const MAIN: u8 = 1 << 7;
+    const FREE: u8 = 1 << 7;
 
-    fn new(main: bool) -> Self {
-        Self(if main { Self::MAIN } else { 0 })
+    fn new(free: bool) -> Self {
+        Self(if free { Self::FREE } else { 0 })
     }
 
-    /// Whether somebody blocks on the task.
-    pub(crate) fn is_main(self) -> bool {
-        self.0 & Self::MAIN != 0
+    /// Whether the task runs whether or not its group does: somebody blocks on it, or it has a thread
+    /// of its own.
+    #[inline]
+    pub(crate) fn is_free(self) -> bool {
+        self.0 & Self::FREE != 0
     }
 
     /// Keeps what was spent, for the next poll.
     pub(crate) fn keep_spent(&mut self, spent: u32) {
-        self.0 = self.0 & Self::MAIN | spent.min(u32::from(!Self::MAIN)) as u8;
+        self.0 = self.0 & Self::FREE | spent.min(u32::from(!Self::FREE)) as u8;
     }
 
     /// What was kept; nothing is, from now on.
     #[inline]
     pub(crate) fn take_spent(&mut self) -> u32 {
-        let spent = self.0 & !Self::MAIN;
+        let spent = self.0 & !Self::FREE;
         self.0 ^= spent;
         u32::from(spent)
     }
@@ -98,6 +102,8 @@ pub(crate) struct Cold {
     /// Picks made after a poll of this task.
     pub(crate) picks: u32,
     pub(crate) aborts: Aborts,
+    /// Somebody blocks on it.
+    pub(crate) main: bool,
     ordinals: Ordinals,
 }
 
@@ -145,6 +151,7 @@ impl Cold {
             name: 0,
             picks: 0,
             aborts: Aborts::Now,
+            main: false,
             ordinals: Ordinals::default(),
         }
     }
@@ -211,12 +218,12 @@ impl Tasks {
             number: self.spawned,
             node: spawn.node,
             group,
-            marks: Marks::new(spawn.main),
+            marks: Marks::new(spawn.main || spawn.free),
             ..Slot::vacant(slot.word)
         };
         let cold = &mut self.cold[index as usize];
         (cold.object, cold.site, cold.name, cold.picks) = (0, spawn.site, spawn.name, 0);
-        cold.aborts = Aborts::Now;
+        (cold.aborts, cold.main) = (Aborts::Now, spawn.main);
         cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;
@@ -340,6 +347,7 @@ mod tests {
             node: NodeId::NONE,
             group: GroupId::ROOT,
             main: false,
+            free: false,
         };
         let first = tasks.enroll(spawn, 0, body(), 1);
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);

@@ -37,11 +37,21 @@ impl Kernel {
     #[cold]
     #[inline(never)]
     fn next_turn_slowly(&mut self) -> Option<Turn> {
-        let index = self.pick_slow()?;
+        let index = match self.threads.first.take() {
+            Some(first) => self.take_first(first),
+            None => self.pick_slow()?,
+        };
         let turn = self.begin_turn(index);
         self.last_run = index;
         self.record_with(|kernel| Event::Stepped { task: kernel.current_number() });
         Some(turn)
+    }
+
+    /// The turn of a task that nobody else is to run before.
+    fn take_first(&mut self, index: u32) -> u32 {
+        self.unready(index);
+        self.settle();
+        index
     }
 
     #[inline(always)]
@@ -123,7 +133,7 @@ impl Kernel {
     /// Whether the task may run, as far as its node and its group go.
     #[inline]
     pub(crate) fn runs(&self, slot: &Slot) -> bool {
-        self.nodes.runs(slot.node) && self.groups.runs(slot.group)
+        self.nodes.runs(slot.node) && self.groups.lets_run(slot)
     }
 
     /// A task that woke itself in its last poll stands in the ready set.

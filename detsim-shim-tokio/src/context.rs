@@ -6,6 +6,9 @@
 pub(crate) const MISSING: &str =
     "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
 
+/// tokio's words where the runtime was shut down.
+pub(crate) const SHUT_DOWN: &str = "A Tokio 1.x context was found, but it is being shutdown.";
+
 /// Ends in tokio's panic.
 #[cold]
 #[track_caller]

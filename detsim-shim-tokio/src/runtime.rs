@@ -32,9 +32,8 @@ pub(crate) use shared::{NEEDS_CURRENT_THREAD, Shared};
 pub use tokio::runtime::is_rt_shutdown_err;
 
 /// What waits for io is told that where its runtime has been shut down.
-#[cfg(feature = "net")]
 pub(crate) fn gone() -> std::io::Error {
-    std::io::Error::other("A Tokio 1.x context was found, but it is being shutdown.")
+    std::io::Error::other(crate::context::SHUT_DOWN)
 }
 
 /// The number of the worker that runs the current task, from 0 on; `None` outside of a task.

@@ -14,8 +14,8 @@ mod local;
 mod spawn;
 mod yield_now;
 
+pub(crate) use blocking::spawn_blocking_on;
 pub use blocking::{block_in_place, spawn_blocking};
-pub(crate) use blocking::{shut_down_blocking, spawn_blocking_on};
 pub use coop::{Unconstrained, consume_budget, unconstrained};
 pub use error::JoinError;
 pub use id::{Id, id, try_id};

@@ -149,7 +149,7 @@ fn sim_config(spec: &Spec, options: &RunOptions) -> SimConfig {
     }
     config.forgives_panics = spec.unhandled_panic == Some("ignore");
     config.preempt = match (spec.preempt, spec.flavor) {
-        (Some("await"), _) | (None, Some("current_thread")) => Preempt::Await,
+        (Some("await"), _) | (None, Some("current_thread" | "local")) => Preempt::Await,
         _ => Preempt::Ops,
     };
     config

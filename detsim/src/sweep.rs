@@ -48,6 +48,8 @@ use tally::{Bucket, Tally};
 /// the failing seeds again; where the environment holds a value that cannot be used; where it is
 /// called inside a run.
 pub fn sweep(spec: &Spec, body: Body<'_>) {
+    // The threads and waits of a sweep are no part of a run that this thread may have otherwise.
+    let _aside = detsim_executor::threads::aside();
     let config = Config::from_env().unwrap_or_else(|bad| fail(bad.to_string()));
     in_process::refuse_nesting(spec).unwrap_or_else(|why| fail(why));
     #[cfg(target_os = "linux")]

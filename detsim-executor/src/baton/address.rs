@@ -166,9 +166,12 @@ pub fn wait_at(
         return Woken::NotDue;
     }
     suspend(site);
-    let kernel = enter();
+    let mut kernel = enter();
     match wait.deadline {
-        Some(at) if kernel.waits_for_word(wait.id) && kernel.now() >= at => Woken::TimedOut,
+        Some(at) if kernel.waits_for_word(wait.id) && kernel.now() >= at => {
+            kernel.sleep_beside(timeout.unwrap_or_default());
+            Woken::TimedOut
+        }
         _ => Woken::Yes,
     }
 }
@@ -304,7 +307,8 @@ impl Kernel {
     }
 }
 
-/// Lets virtual time pass for the current task, while the others run: what a thread that sleeps does.
+/// Lets virtual time pass for the current task, while the others run: what a thread that sleeps does. A
+/// paused clock does not move for it.
 #[track_caller]
 pub fn sleep(time: Duration) {
     struct Armed(TimerKey);
@@ -316,12 +320,15 @@ pub fn sleep(time: Duration) {
     let site = Location::caller();
     let (deadline, _armed) = {
         let mut kernel = enter();
-        let deadline = kernel.now() + time;
+        let deadline = kernel.end_of_sleep(time);
         let task = kernel.current().1;
         (deadline, Armed(kernel.queue.arm(deadline, Action::Wake(task))))
     };
-    while enter().now() < deadline {
+    loop {
         suspend(site);
+        if enter().now() >= deadline {
+            return;
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 //! baton, as the poll of its task; whoever joins it waits in the wait graph.
 
 use std::future::Future;
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
@@ -13,6 +14,8 @@ use std::task::{Context, Poll};
 use super::address::{wait_at, wake_at};
 use super::host::{Outcome, dismiss, give_back, order, resume};
 use super::{NOWHERE, Order, Seat, enter, lane, seat, take};
+use crate::group::GroupId;
+use crate::join::Belongs;
 use crate::lane::Lane;
 use crate::{context, here};
 
@@ -41,7 +44,9 @@ struct Started {
 #[track_caller]
 pub fn begin() -> Ticket {
     let seat: &'static Seat = Box::leak(Box::new(Seat::new()));
-    drop(context::spawn("a thread", Started { seat, lives: true, slot: 0 }));
+    // A thread goes with no runtime.
+    let belongs = Belongs { name: "a thread", group: Some(GroupId::ROOT), ..Belongs::default() };
+    drop(crate::join::spawn(Started { seat, lives: true, slot: 0 }, belongs, Location::caller()));
     Ticket { lane: lane(), seat }
 }
 
@@ -61,6 +66,7 @@ impl Ticket {
     pub fn enter(self) -> bool {
         here::set_seat(self.lane.index(), self.seat);
         here::set_may_block(true);
+        here::set_started();
         take(self.lane, self.seat, NOWHERE) == Order::Go
     }
 }

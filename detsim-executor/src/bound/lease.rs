@@ -40,6 +40,11 @@ impl Lease {
         self.id
     }
 
+    /// Whether a section is open. For the thread of the lease, where it does not drive.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.lane.bias.is_busy()
+    }
+
     /// The kernel, for a few instructions in which no user code runs, whether or not this thread
     /// drives the simulation: nobody else does, since the lease is on this thread.
     #[inline]
@@ -54,7 +59,7 @@ impl Lease {
     /// Where `body` leaves a section open.
     pub(crate) fn drive<R>(&self, body: impl FnOnce() -> R) -> R {
         let before = here::replace(Place { sim: self.id, lane: Some(self.lane), polled: 0 });
-        let held = Held { lease: self, before };
+        let held = Held { lease: self, before, _aside: crate::attend::aside() };
         let result = body();
         // `result` may be the open section: it is dropped before `held` when this panics.
         assert!(!held.lease.lane.bias.is_busy(), "detsim bug: a section outlived its run");
@@ -73,6 +78,8 @@ impl Drop for Lease {
 struct Held<'a> {
     lease: &'a Lease,
     before: Place,
+    /// What a thread waits for while it drives is no business of what it attends to otherwise.
+    _aside: crate::attend::Aside,
 }
 
 impl Drop for Held<'_> {

@@ -6,6 +6,7 @@
 
 use super::{Kernel, Preempt};
 use crate::block::{Object, OpKind};
+use crate::budget::BUDGET;
 use crate::choice::Anchor;
 use crate::event::Event;
 use std::task::Waker;
@@ -33,7 +34,8 @@ impl Kernel {
             slot.ops += 1;
             if slot.ops >= slot.stop_at {
                 // A waker that is not the task's own belongs to a combinator that may never poll again.
-                let own = crate::waker::ours(waker) == Some(self.word);
+                // Nor is who may do all that it can in one poll made to wait.
+                let own = crate::waker::ours(waker) == Some(self.word) && self.budget <= BUDGET;
                 let stops = self.stop(object, kind, own);
                 if stops {
                     self.wake_slot(self.current);

@@ -1,11 +1,11 @@
 //! Groups of tasks as the handle of a simulation sees them.
 //!
-//! Owns: [`Sim::spawn_in`] and [`Sim::block_on_in`]. Does not own: groups ([`crate::group`]), or the run
+//! Owns: [`Sim::spawn_in`], [`Sim::spawn_blocking_in`] and [`Sim::block_on_in`]. Does not own: groups ([`crate::group`]), or the run
 //! loop. Invariant: a group is driven while somebody blocks on a future of it and drives it, and not
 //! after that, unless its owner drives it too.
 
 use super::Sim;
-use crate::baton;
+use crate::baton::{self, blocking};
 use crate::context;
 use crate::device::Device;
 use crate::failure::Failure;
@@ -38,6 +38,19 @@ impl Sim {
         self.inside(|| join::spawn(future, belongs, site))
     }
 
+    /// Runs a closure on a thread of its own, as a task of a group that need not be driven for it, and goes
+    /// on where the group is closed. Into a group that was closed it is dropped at once.
+    #[track_caller]
+    pub fn spawn_blocking_in<F, R>(&self, group: GroupId, f: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        let site = Location::caller();
+        let belongs = Belongs { group: Some(group), free: true, ..Belongs::default() };
+        self.inside(|| join::spawn(blocking(f), belongs, site))
+    }
+
     /// Runs until `main`, which belongs to a group but is no task of its own, has ended; drives the
     /// group until then, if asked to. `site` is where somebody blocks.
     ///
@@ -57,6 +70,7 @@ impl Sim {
         let belongs =
             Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
         let main = self.inside(|| join::spawn(main, belongs, site));
+        self.with(|kernel| kernel.put_first(main.tag().word));
         let _driven = drives.then(|| Driven::new(self, group));
         let driven = self.drive(SimTime::MAX, Some(main.number()));
         if driven.is_err() {

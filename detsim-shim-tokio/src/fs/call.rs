@@ -22,6 +22,9 @@ pub(super) fn disks() -> Rc<Disks> {
 }
 
 /// Makes a call.
+///
+/// # Errors
+/// That of the call; tokio's where the runtime was shut down.
 pub(super) async fn call<T>(cost: Cost, f: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     if is_gone() {
         return Err(gone());

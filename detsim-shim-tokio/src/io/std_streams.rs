@@ -1,9 +1,11 @@
 //! The standard streams.
 //!
-//! They need no runtime and no pool of threads: what is written is written at once, and where a program
-//! reads, the run stands still until there is something to read. Does not own: the streams, which are
+//! They belong to a runtime as tokio's do, but to no pool of threads: what is written is written at once,
+//! and where a program reads, the run stands still until there is something to read. Does not own: the streams, which are
 //! the process's and shared by all that run in it.
 
+use crate::context;
+use crate::runtime::scope;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::pin::Pin;
@@ -56,9 +58,21 @@ impl AsyncRead for Stdin {
         _: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        check_runtime()?;
         let read = self.std.read(buf.initialize_unfilled())?;
         buf.advance(read);
         Poll::Ready(Ok(()))
+    }
+}
+
+/// What tokio says where its pool of threads, which these streams do not need, would not do it.
+///
+/// # Panics
+/// Outside of a runtime, in tokio's words.
+fn check_runtime() -> io::Result<()> {
+    match scope::current() {
+        Some(runtime) => runtime.check_open(),
+        None => context::missing(),
     }
 }
 
@@ -71,7 +85,7 @@ macro_rules! writes_at_once {
                 _: &mut Context<'_>,
                 buf: &[u8],
             ) -> Poll<io::Result<usize>> {
-                Poll::Ready(self.std.write(buf))
+                Poll::Ready(check_runtime().and_then(|()| self.std.write(buf)))
             }
 
             fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -53,7 +53,10 @@ impl Handle {
     /// Where there is none, in tokio's words.
     #[track_caller]
     pub fn current() -> Self {
-        Self::try_current().unwrap_or_else(|_| context::missing())
+        match scope::current() {
+            Some(shared) => Self::new(shared),
+            None => context::missing(),
+        }
     }
 
     /// The current runtime.
@@ -76,7 +79,8 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        JoinHandle::new(self.shared.sim().spawn_in(self.shared.group(), future))
+        let (sim, group) = self.shared.spawns_in();
+        JoinHandle::new(sim.spawn_in(group, future))
     }
 
     /// Runs a closure where it may block.

@@ -1,9 +1,8 @@
 //! Runtimes for tasks that stay on one thread.
 
-use super::scope;
 use super::shared::Shared;
 use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
-use crate::task::{self, JoinHandle};
+use crate::task::JoinHandle;
 use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
@@ -62,8 +61,8 @@ impl LocalRuntime {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let shared = self.handle.shared();
-        JoinHandle::new(shared.sim().spawn_in(shared.group(), future))
+        let (sim, group) = self.handle.shared().spawns_in();
+        JoinHandle::new(sim.spawn_in(group, future))
     }
 
     /// Runs a closure where it may block.
@@ -93,7 +92,7 @@ impl LocalRuntime {
     /// Drops its tasks, and waits for blocking work that has begun, for so long at most.
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
-        task::shut_down_blocking(&self.handle, Some(duration));
+        self.handle.shared().shut_down_for(Some(duration));
     }
 
     /// Drops its tasks, and waits for nothing.
@@ -110,9 +109,7 @@ impl LocalRuntime {
 impl Drop for LocalRuntime {
     #[track_caller]
     fn drop(&mut self) {
-        if self.handle.shared().shut_down() {
-            scope::check_drop();
-        }
+        self.handle.shared().shut_down_for(None);
     }
 }
 

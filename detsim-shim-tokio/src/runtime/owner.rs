@@ -1,6 +1,5 @@
 //! A runtime's owner.
 
-use super::scope;
 use super::shared::Shared;
 use super::{Builder, EnterGuard, Handle, RuntimeMetrics};
 use crate::task::JoinHandle;
@@ -10,7 +9,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A runtime. Dropping it drops its tasks.
+/// A runtime. Dropping it drops its tasks, and waits for blocking work that has begun.
 ///
 /// # Examples
 /// ```
@@ -80,7 +79,7 @@ impl Runtime {
     /// Drops its tasks, and waits for blocking work that has begun, for so long at most.
     #[track_caller]
     pub fn shutdown_timeout(self, duration: Duration) {
-        crate::task::shut_down_blocking(&self.handle, Some(duration));
+        self.handle.shared().shut_down_for(Some(duration));
     }
 
     /// Drops its tasks, and waits for nothing. It may be called in a task.
@@ -97,9 +96,7 @@ impl Runtime {
 impl Drop for Runtime {
     #[track_caller]
     fn drop(&mut self) {
-        if self.handle.shared().shut_down() {
-            scope::check_drop();
-        }
+        self.handle.shared().shut_down_for(None);
     }
 }
 

@@ -9,7 +9,7 @@
 use super::shared::Shared;
 use super::world;
 use crate::context;
-use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context as kernel};
+use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context as kernel, may_block, threads};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 #[cfg(feature = "net")]
@@ -53,11 +53,11 @@ impl Drop for Leaves {
     }
 }
 
-/// A future with this runtime as the current one.
-pub(super) async fn within<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
+/// A future with this runtime as the current one, where it `enters` it.
+pub(super) async fn within<F: Future>(shared: &Arc<Shared>, enters: bool, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|cx| {
-        let _entered = enter(shared);
+        let _entered = enters.then(|| enter(shared));
         future.as_mut().poll(cx)
     })
     .await
@@ -70,10 +70,13 @@ fn running() -> TaskTag {
 /// Makes it the current one here.
 pub(crate) fn enter(shared: &Arc<Shared>) -> Leaves {
     let entered = Entered { shared: Arc::clone(shared), task: running() };
-    let depth = ENTERED.with_borrow_mut(|all| {
+    // In the destructors of a thread's locals there is nobody left to ask which one was entered.
+    let depth = ENTERED.try_with(|all| {
+        let mut all = all.borrow_mut();
         all.push(entered);
         all.len()
     });
+    let depth = depth.unwrap_or(0);
     DEPTH.set(depth);
     Leaves { depth }
 }
@@ -96,8 +99,12 @@ pub(crate) fn current() -> Option<Arc<Shared>> {
     entered().or_else(of_task)
 }
 
-/// The runtime of whatever runs in the simulation of this thread.
+/// The runtime of whatever runs in the simulation of this thread; a thread that the program starts has
+/// none.
 fn of_task() -> Option<Arc<Shared>> {
+    if threads::is_started() {
+        return None;
+    }
     let look = |kernel: &mut Kernel| {
         let group = kernel.spawning_group();
         (group, kernel.label(group).cloned())
@@ -113,26 +120,25 @@ fn of_task() -> Option<Arc<Shared>> {
 #[track_caller]
 pub(crate) fn spawns_in() -> Option<(Sim, GroupId)> {
     match entered() {
-        Some(shared) => Some((shared.sim(), shared.group())),
-        None if kernel::is_inside() => None,
+        Some(shared) => Some(shared.spawns_in()),
+        None if kernel::is_inside() && !threads::is_started() => None,
         None => context::missing(),
     }
 }
 
-/// Whether there is a runtime with timers, in which this thread is.
+/// The group of the runtime with timers in which this thread is.
 ///
 /// # Panics
 /// Where there is none, in tokio's words.
 #[track_caller]
-pub(crate) fn require_time() {
+pub(crate) fn require_time() -> GroupId {
     let is_root = || kernel::with(|kernel| kernel.spawning_group() == GroupId::ROOT) == Some(true);
-    if DEPTH.get() == 0 && is_root() {
-        return;
+    if DEPTH.get() == 0 && is_root() && !threads::is_started() {
+        return GroupId::ROOT;
     }
-    match current() {
-        None => context::missing(),
-        Some(shared) => assert!(shared.settings().time, "{NO_TIME}"),
-    }
+    let Some(shared) = current() else { context::missing() };
+    assert!(shared.settings().time, "{NO_TIME}");
+    shared.group()
 }
 
 const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. Call `enable_time` on \
@@ -166,17 +172,20 @@ pub(crate) fn is_in_task() -> bool {
     kernel::with(|kernel| !kernel.current_tag().is_nobody()).unwrap_or(false)
 }
 
-/// tokio's words for a drop in a task.
-const DROPPED: &str = "Cannot drop a runtime in a context where blocking is not allowed. This happens \
-                       when a runtime is dropped from within an asynchronous context.";
-
-/// A runtime was dropped, which waits for its blocking work.
+/// A runtime was dropped, which waits for its blocking work. True: it may wait.
 ///
 /// # Panics
-/// In a task, in tokio's words.
+/// In a task that does not block, in tokio's words.
 #[track_caller]
-pub(super) fn check_drop() {
-    assert!(!is_in_task() || std::thread::panicking(), "{DROPPED}");
+pub(super) fn check_drop() -> bool {
+    let waits = !is_in_task() || may_block();
+    if !waits && !std::thread::panicking() {
+        panic!(
+            "Cannot drop a runtime in a context where blocking is not allowed. This happens when a \
+             runtime is dropped from within an asynchronous context."
+        );
+    }
+    waits
 }
 
 /// The run whose clock is read here: the one that runs, that of the runtime which was entered, or the

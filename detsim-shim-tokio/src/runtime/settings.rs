@@ -73,6 +73,7 @@ impl Settings {
     pub(crate) fn of(spec: &Spec, usual: Kind) -> Self {
         let kind = match spec.runtime_flavor() {
             Some("multi_thread") => Kind::MultiThread,
+            Some("local") => Kind::Local,
             Some(_) => Kind::CurrentThread,
             None => usual,
         };

@@ -7,19 +7,26 @@
 use super::metrics::Measured;
 use super::{Id, Kind, Settings, hooks, scope, world};
 use crate::__detsim::scoped;
-use detsim_executor::{Device, Failure, GroupId, JoinError, Kernel, Sim, context, group};
+use detsim_executor::{
+    Device, Failure, GroupId, JoinError, Kernel, Sim, context, group, sleep_until,
+};
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::io;
 use std::panic::{Location, resume_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Poll;
 use std::thread::ThreadId;
+use std::time::Duration;
 
 /// tokio's words for blocking in a task.
 const NESTED: &str = "Cannot start a runtime from within a runtime. This happens because a function \
                       (like `block_on`) attempted to block the current thread while the thread is being \
-                      used to drive asynchronous tasks.";
+                      used to drive asynchronous tasks. If you are in an async function, use \
+                      `.await` on the future instead of blocking on it.";
 /// tokio's words for a pause where there are several threads.
 pub(crate) const NEEDS_CURRENT_THREAD: &str = "`time::pause()` requires the `current_thread` Tokio runtime. This is the default Runtime used by \
      `#[tokio::test].";
@@ -31,8 +38,8 @@ pub(crate) struct Shared {
     group: GroupId,
     settings: Settings,
     thread: ThreadId,
-    /// An owner blocks on it.
-    owned: AtomicBool,
+    /// The thread on which an owner blocks on it, as the first of them.
+    owner: Mutex<Option<ThreadId>>,
     /// Whether the clock is paused while somebody blocks on it.
     paused: AtomicBool,
     /// How often somebody has blocked on it.
@@ -83,7 +90,6 @@ impl Shared {
     /// Makes the run's own runtime one of these settings.
     pub(crate) fn root_of(sim: &Sim, settings: Settings) -> Arc<Self> {
         let shared = Arc::new(Self::new(sim, GroupId::ROOT, settings));
-        shared.owned.store(true, Relaxed);
         shared.label(sim);
         if shared.settings.start_paused {
             sim.with(Kernel::pause_clock);
@@ -98,7 +104,7 @@ impl Shared {
             run,
             group,
             thread: std::thread::current().id(),
-            owned: AtomicBool::new(false),
+            owner: Mutex::new(None),
             paused: AtomicBool::new(settings.start_paused),
             sessions: AtomicU64::new(0),
             rests_before,
@@ -157,30 +163,64 @@ impl Shared {
     }
 
     pub(super) fn worker_index(&self) -> Option<usize> {
+        let group = context::with(Kernel::current_group)?;
+        let is_task = context::with(Kernel::is_held_by_group)?;
+        let task = group::current_task().filter(|_| is_task && group == self.group);
         match self.settings.kind {
-            Kind::MultiThread => {
-                let group = context::with(Kernel::current_group)?;
-                let task = group::current_task().filter(|_| group == self.group)?;
-                Some(task.0 as usize % self.settings.workers())
-            }
+            Kind::MultiThread => task.map(|task| task.0 as usize % self.settings.workers()),
             Kind::CurrentThread | Kind::Local => {
-                (self.owned.load(Relaxed) && scope::is_in_task()).then_some(0)
+                (task.is_some() || self.is_with_owner()).then_some(0)
             }
+        }
+    }
+
+    /// Whether what runs may block its thread: it is not on the one worker of a runtime.
+    pub(crate) fn lets_block(&self) -> bool {
+        self.settings.kind == Kind::MultiThread || self.worker_index().is_none()
+    }
+
+    /// Whether what runs is what the owner blocks on.
+    fn is_with_owner(&self) -> bool {
+        let owner = *self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_owner = self.group == GroupId::ROOT || owner == Some(std::thread::current().id());
+        is_owner && scope::is_in_task() && !detsim_executor::may_block()
+    }
+
+    /// # Errors
+    /// tokio's, where the runtime was shut down.
+    pub(crate) fn check_open(&self) -> io::Result<()> {
+        match self.closed.get() {
+            None => Ok(()),
+            Some(_) => Err(super::gone()),
+        }
+    }
+
+    /// Where to spawn: in which run, and in which group of it. What is spawned where the runtime was shut
+    /// down is dropped, also where its run is gone.
+    #[track_caller]
+    pub(crate) fn spawns_in(&self) -> (Sim, GroupId) {
+        match self.try_sim() {
+            Some(sim) => (sim, self.group),
+            None if self.closed.get().is_some() => (world::here(), GroupId::CLOSED),
+            None => (self.sim(), self.group),
         }
     }
 
     /// Blocks this thread until `future` has ended: as an owner, who drives the tasks, or not.
     #[track_caller]
     pub(super) fn block_on<F: Future>(self: &Arc<Self>, owner: bool, future: F) -> F::Output {
-        if scope::is_in_task() {
-            assert!(detsim_executor::may_block(), "{NESTED}");
-            return detsim_executor::block_on(scope::within(self, future));
-        }
+        let is_nested = scope::is_in_task();
+        assert!(!is_nested || detsim_executor::may_block(), "{NESTED}");
         let sim = self.sim();
         let _session = Session::begin(self, &sim, owner);
+        // A runtime that was shut down has no group whose runtime it could be.
+        let future = scope::within(self, is_nested || self.closed.get().is_some(), future);
+        if is_nested {
+            return detsim_executor::block_on(future);
+        }
         let site = Location::caller();
         let (ended, output) =
-            scoped::lend(future, |main| sim.block_on_in(self.group, owner, site, main));
+            scoped::lend(future, |main| sim.block_on_in(self.group, false, site, main));
         match (ended, output) {
             (Ok(Ok(())), Some(output)) => output,
             (Ok(Err(error)), _) => unwind(error),
@@ -233,6 +273,47 @@ impl Shared {
         hooks::call(&self.settings.hooks.stop, self.threads());
         true
     }
+
+    /// Shuts down, and waits for closures that block, for so long at most.
+    ///
+    /// # Panics
+    /// In a task, in tokio's words; where the run fails.
+    #[track_caller]
+    pub(super) fn shut_down_for(self: &Arc<Self>, limit: Option<Duration>) {
+        if !self.shut_down() || limit == Some(Duration::ZERO) || !scope::check_drop() {
+            return;
+        }
+        let Some(sim) = self.try_sim() else { return };
+        let group = self.group;
+        let is_over = sim.with(|kernel| kernel.poll_unblocked(group, &mut None));
+        if is_over || sim.failure().is_some() {
+            return;
+        }
+        let wait = unblocked(group, limit);
+        if scope::is_in_task() {
+            return detsim_executor::block_on(wait);
+        }
+        let ended = sim.block_on_in(GroupId::ROOT, false, Location::caller(), wait);
+        if let Err(failure) = ended
+            && !std::thread::panicking()
+        {
+            fail(&failure);
+        }
+    }
+}
+
+/// Waits until no closure of a runtime that was shut down blocks a thread, for so long at most.
+async fn unblocked(group: GroupId, limit: Option<Duration>) {
+    let now = context::now();
+    let mut limit = limit.map(|limit| sleep_until(now + limit));
+    poll_fn(|cx| {
+        let mut waker = Some(cx.waker().clone());
+        let over = context::with(|kernel| kernel.poll_unblocked(group, &mut waker));
+        let mut is_late =
+            || limit.as_mut().is_some_and(|limit| Pin::new(limit).poll(cx).is_ready());
+        if over == Some(false) && !is_late() { Poll::Pending } else { Poll::Ready(()) }
+    })
+    .await;
 }
 
 #[track_caller]
@@ -252,24 +333,43 @@ fn fail(failure: &Failure) -> ! {
 struct Session<'a> {
     shared: &'a Shared,
     sim: &'a Sim,
-    owned_before: bool,
+    /// An owner, who drives the tasks, and whose pause of the clock it is.
+    owner: Option<Owner>,
+}
+
+struct Owner {
+    is_first: bool,
     paused_before: bool,
 }
 
 impl<'a> Session<'a> {
     fn begin(shared: &'a Shared, sim: &'a Sim, owner: bool) -> Self {
         shared.sessions.fetch_add(1, Relaxed);
-        let owned_before = shared.owned.load(Relaxed);
-        shared.owned.store(owner || owned_before, Relaxed);
-        let paused_before = swap_paused(sim, shared.paused.load(Relaxed));
-        Self { shared, sim, owned_before, paused_before }
+        Self { shared, sim, owner: owner.then(|| Owner::begin(shared, sim)) }
     }
 }
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        self.shared.owned.store(self.owned_before, Relaxed);
-        self.shared.paused.store(swap_paused(self.sim, self.paused_before), Relaxed);
+        let Some(owner) = self.owner.take() else { return };
+        if owner.is_first {
+            self.shared.owner.lock().unwrap_or_else(PoisonError::into_inner).take();
+        }
+        self.shared.paused.store(swap_paused(self.sim, owner.paused_before), Relaxed);
+        self.sim.enter(|| context::with(|kernel| kernel.leave_group(self.shared.group)));
+    }
+}
+
+impl Owner {
+    fn begin(shared: &Shared, sim: &Sim) -> Self {
+        let is_first = {
+            let mut owner = shared.owner.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_first = owner.is_none();
+            owner.get_or_insert_with(|| std::thread::current().id());
+            is_first
+        };
+        sim.with(|kernel| kernel.drive_group(shared.group));
+        Self { is_first, paused_before: swap_paused(sim, shared.paused.load(Relaxed)) }
     }
 }
 

@@ -4,10 +4,14 @@
 //! reading of the clock there, opens it: seed `DETSIM_SEED`, or 0. It goes on whenever the thread blocks
 //! on something of it, and stays as long as the thread. Does not own: runs that somebody opened.
 //!
+//! A thread that has such a run belongs to it, also where it does not block on anything of it just now:
+//! threads that it starts are part of the run, std's clock is the run's, and where it waits for a lock, a
+//! channel or a thread, the run goes on.
+//!
 //! Invariants: a thread has at most one such run that has not failed; what still lives in it when the
 //! thread ends is left alone, as the tasks of a runtime that nobody drops are.
 
-use detsim_executor::{Sim, context};
+use detsim_executor::{Sim, context, threads};
 use std::cell::RefCell;
 
 thread_local! {
@@ -42,6 +46,7 @@ pub(crate) fn here() -> Sim {
         OPENED.with_borrow_mut(|opened| {
             if opened.as_ref().is_none_or(Opened::has_failed) {
                 *opened = Some(Opened(Some(detsim::__private::implicit())));
+                threads::attend(self::opened);
             }
             opened.as_ref().map(|opened| opened.sim().clone()).expect("invariant: opened just now")
         })
@@ -51,19 +56,16 @@ pub(crate) fn here() -> Sim {
 /// The run of this number, where this thread is in it.
 pub(crate) fn of(run: u64) -> Option<Sim> {
     let is_it = |sim: &Sim| sim.is_alive() && sim.with(|kernel| kernel.id()) == run;
-    let opened = || {
-        let opened = OPENED.try_with(|opened| {
-            let opened = opened.try_borrow().ok()?;
-            opened.as_ref().map(|opened| opened.sim().clone())
-        });
-        opened.ok().flatten()
-    };
     context::sim().filter(is_it).or_else(|| opened().filter(is_it))
 }
 
 /// The run that nobody opened, where this thread has one and runs no other.
 pub(crate) fn opened() -> Option<Sim> {
-    OPENED.try_with(|opened| opened.borrow().as_ref().map(|opened| opened.sim().clone())).ok()?
+    let opened = OPENED.try_with(|opened| {
+        let opened = opened.try_borrow().ok()?;
+        opened.as_ref().map(|opened| opened.sim().clone())
+    });
+    opened.ok().flatten()
 }
 
 /// Whether the run of this number is the one of this thread that nobody opened.

@@ -4,10 +4,9 @@
 //! bound on how many closures run at a time, which are the kernel's. Invariant: one thread runs at a
 //! time, so a closure that does not block runs to its end before anybody else goes on.
 
-use crate::context;
-use crate::runtime::{Handle, RuntimeFlavor};
+use crate::runtime::Handle;
 use crate::task::JoinHandle;
-use std::time::Duration;
+use crate::task::local::is_in_local_set;
 
 /// Runs a closure on a thread of its own, on the current runtime. It may block; meanwhile the others run.
 /// Once it has begun it cannot be aborted; a simulation that ends unwinds it where it waits.
@@ -37,14 +36,15 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let shared = handle.shared();
-    JoinHandle::new(shared.sim().spawn_in(shared.group(), detsim_executor::blocking(f)))
+    let (sim, group) = handle.shared().spawns_in();
+    JoinHandle::new(sim.spawn_blocking_in(group, f))
 }
 
 /// Runs a closure that may block in the task that calls: where it does, the other tasks run on.
 ///
 /// # Panics
-/// On a `current_thread` runtime, in tokio's words.
+/// In a task of a `current_thread` runtime, in what its owner blocks on, and in a `LocalSet`, in tokio's
+/// words.
 ///
 /// # Examples
 /// ```
@@ -57,15 +57,10 @@ pub fn block_in_place<F, R>(f: F) -> R
 where
     F: FnOnce() -> R,
 {
-    let runtime = Handle::try_current().unwrap_or_else(|_| context::missing());
+    let runtime = Handle::current();
     assert!(
-        runtime.runtime_flavor() == RuntimeFlavor::MultiThread,
+        runtime.shared().lets_block() && !is_in_local_set(),
         "can call blocking only when running on the multi-threaded runtime"
     );
     detsim_executor::block_in_place(f)
-}
-
-/// Shuts a runtime down, and waits for its blocking work, for so long at most.
-pub(crate) fn shut_down_blocking(handle: &Handle, _limit: Option<Duration>) {
-    handle.shared().shut_down();
 }

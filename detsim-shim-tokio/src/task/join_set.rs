@@ -211,7 +211,6 @@ impl<T: 'static> JoinSet<T> {
         if self.tasks.is_empty() {
             return Poll::Ready(None);
         }
-        self.wait_with(cx.waker().clone());
         // Who has no budget left wakes itself: each is polled once.
         let woken = self.woken.state.enter().members.len();
         for _ in 0..woken {
@@ -220,11 +219,15 @@ impl<T: 'static> JoinSet<T> {
                 return Poll::Ready(Some(joined));
             }
         }
+        self.wait_with(cx.waker().clone());
         Poll::Pending
     }
 
     fn wait_with(&self, waker: Waker) {
         let mut section = self.woken.state.enter();
+        if !section.members.is_empty() {
+            return section.wake(waker);
+        }
         let old = section.waiter.replace(waker);
         section.dispose(old);
     }

@@ -123,10 +123,13 @@ pub struct LocalEnterGuard {
 impl LocalEnterGuard {
     fn new(set: &Rc<Set>) -> Self {
         let task = context::with(|kernel| kernel.current_tag()).unwrap_or(TaskTag::NOBODY);
-        let depth = ENTERED.with_borrow_mut(|entered| {
+        // In the destructors of a thread's locals there is nobody left to ask which one was entered.
+        let depth = ENTERED.try_with(|entered| {
+            let mut entered = entered.borrow_mut();
             entered.push(Entered { set: Rc::clone(set), task });
             entered.len()
         });
+        let depth = depth.unwrap_or(0);
         Self { depth, _this_thread: PhantomData }
     }
 }
@@ -136,7 +139,7 @@ impl Drop for LocalEnterGuard {
         // What was entered after it goes with it, as in tokio, where a guard puts back what it found.
         let left = ENTERED.try_with(|entered| {
             let mut entered = entered.borrow_mut();
-            let from = entered.len().min(self.depth - 1);
+            let from = entered.len().min(self.depth.saturating_sub(1));
             entered.split_off(from)
         });
         drop(left);
@@ -166,6 +169,11 @@ fn of_task() -> Option<GroupId> {
         kernel.label(group).is_some_and(|label| label.is::<Label>()).then_some(group)
     };
     context::with(look).flatten()
+}
+
+/// Whether what runs is a task of a set, or what drives one.
+pub(super) fn is_in_local_set() -> bool {
+    entered().is_some() || of_task().is_some()
 }
 
 /// Spawns a task that stays on this thread, on the current [`LocalSet`] or `LocalRuntime`.

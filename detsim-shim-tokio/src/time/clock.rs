@@ -7,6 +7,7 @@
 use crate::runtime::{NEEDS_CURRENT_THREAD, scope};
 use crate::task::yield_now;
 use crate::time::Duration;
+use crate::time::sleep::TICK_NS;
 use detsim_executor::{Kernel, context};
 
 /// Pauses the clock: it moves only to the next timer, when nothing can run, and by [`advance`].
@@ -32,7 +33,13 @@ pub fn pause() {
     let pausable = scope::current().is_none_or(|runtime| runtime.settings().pausable);
     assert!(pausable, "{NEEDS_CURRENT_THREAD}");
     assert!(!paused, "time is already frozen");
-    context::with(Kernel::pause_clock);
+    context::with(|kernel| {
+        // As on tokio, what was read before is earlier; a clock that stands on a tick stays there.
+        if !kernel.now().as_nanos().is_multiple_of(TICK_NS) {
+            kernel.read_clock();
+        }
+        kernel.pause_clock();
+    });
 }
 
 /// Ends a pause of the clock.

@@ -3,9 +3,8 @@
 //! Owns: [`Interval`] and what becomes of ticks that nobody was there for. Does not own: sleeping.
 
 use crate::context;
-use crate::runtime::scope;
 use crate::time::sleep::later;
-use crate::time::{Duration, Instant, Sleep};
+use crate::time::{Duration, Instant, Sleep, sleep, sleep_until};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -32,9 +31,7 @@ const LATE: Duration = Duration::from_millis(5);
 #[track_caller]
 pub fn interval(period: Duration) -> Interval {
     check(period);
-    scope::require_time();
-    let Some(now) = Instant::current() else { context::missing() };
-    Interval::new(now, period)
+    Interval::new(sleep(Duration::ZERO), period)
 }
 
 /// Ticks at `start` and then every `period`.
@@ -44,8 +41,7 @@ pub fn interval(period: Duration) -> Interval {
 #[track_caller]
 pub fn interval_at(start: Instant, period: Duration) -> Interval {
     check(period);
-    scope::require_time();
-    Interval::new(start, period)
+    Interval::new(sleep_until(start), period)
 }
 
 #[track_caller]
@@ -91,9 +87,9 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn new(start: Instant, period: Duration) -> Self {
+    fn new(delay: Sleep, period: Duration) -> Self {
         let missed = MissedTickBehavior::default();
-        Self { delay: Box::pin(Sleep::new(start)), period, missed }
+        Self { delay: Box::pin(delay), period, missed }
     }
 
     /// Waits for the next tick, and gives the moment it was due at. Cancel safe: a tick that is

@@ -4,17 +4,18 @@
 //! deadline. Does not own: the timer, which is the kernel's and is cancelled on drop.
 
 use crate::context;
+use crate::context::SHUT_DOWN;
 use crate::runtime::scope;
 use crate::task::coop::poll_proceed;
 use crate::time::{Duration, Instant};
-use detsim_executor::SimTime;
+use detsim_executor::{GroupId, SimTime, context as kernel};
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 /// Nanoseconds between two ticks of tokio's timer.
-const TICK_NS: u64 = 1_000_000;
+pub(super) const TICK_NS: u64 = 1_000_000;
 /// tokio's end of time: a deadline that cannot be represented is 30 years away.
 const FAR_FUTURE: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
@@ -24,8 +25,8 @@ const FAR_FUTURE: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 /// Outside of a simulation, in tokio's words.
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
-    scope::require_time();
-    Sleep::new(after(duration))
+    let group = scope::require_time();
+    Sleep::new(after(duration), group)
 }
 
 /// Waits for a moment of virtual time, rounded up to the next millisecond as tokio does.
@@ -34,8 +35,8 @@ pub fn sleep(duration: Duration) -> Sleep {
 /// Outside of a simulation, in tokio's words.
 #[track_caller]
 pub fn sleep_until(deadline: Instant) -> Sleep {
-    scope::require_time();
-    Sleep::new(deadline)
+    let group = scope::require_time();
+    Sleep::new(deadline, group)
 }
 
 /// The moment `duration` from now.
@@ -63,6 +64,8 @@ pin_project_lite::pin_project! {
     pub struct Sleep {
         timer: detsim_executor::Sleep,
         deadline: Instant,
+        // Of the runtime whose timer it is.
+        group: GroupId,
         // As in tokio, where the timer is part of a list.
         #[pin]
         _pinned: PhantomPinned,
@@ -70,9 +73,9 @@ pin_project_lite::pin_project! {
 }
 
 impl Sleep {
-    pub(super) fn new(deadline: Instant) -> Self {
+    pub(super) fn new(deadline: Instant, group: GroupId) -> Self {
         let timer = detsim_executor::sleep_until(tick(deadline));
-        Self { timer, deadline, _pinned: PhantomPinned }
+        Self { timer, deadline, group, _pinned: PhantomPinned }
     }
 
     /// When it is to end.
@@ -93,13 +96,28 @@ impl Sleep {
     }
 }
 
+/// Whether the timer's runtime still runs: it is a wait that never ends where it does not.
+///
+/// # Panics
+/// Where it was shut down, in tokio's words.
+#[inline]
+fn check_open(group: GroupId) {
+    if group != GroupId::ROOT && kernel::with(|kernel| kernel.is_open(group)) == Some(false) {
+        panic!("{SHUT_DOWN}");
+    }
+}
+
 impl Future for Sleep {
     type Output = ();
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let proceeds = ready!(poll_proceed(cx));
-        ready!(Pin::new(self.project().timer).poll(cx));
+        let this = self.project();
+        if Pin::new(this.timer).poll(cx).is_pending() {
+            check_open(*this.group);
+            return Poll::Pending;
+        }
         proceeds.made_progress();
         Poll::Ready(())
     }

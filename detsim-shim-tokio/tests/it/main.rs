@@ -21,6 +21,7 @@ mod mpsc;
 mod mutex;
 mod notify;
 mod oneshot;
+mod outside;
 #[cfg(feature = "io-util")]
 mod parity;
 mod runtime;

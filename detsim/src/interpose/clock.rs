@@ -18,7 +18,7 @@ const UPTIME: Duration = Duration::from_secs(1 << 20);
 
 /// The time of a clock in a run.
 pub(super) fn now(realtime: bool) -> Duration {
-    let since = Duration::from_nanos(context::now().as_nanos());
+    let since = Duration::from_nanos(context::system_now().as_nanos());
     since + if realtime { BEGINNING } else { UPTIME }
 }
 
@@ -47,8 +47,8 @@ unsafe extern "C" fn clock_gettime(
     clock: libc::clockid_t,
     time: *mut libc::timespec,
 ) -> libc::c_int {
-    if let Some(realtime) = tells_date(clock).filter(|_| threads::is_programs()) {
-        let now = now(realtime);
+    let told = tells_date(clock).and_then(|realtime| threads::inside(|| now(realtime)));
+    if let Some(now) = told {
         let told = libc::timespec {
             tv_sec: now.as_secs() as libc::time_t,
             tv_nsec: now.subsec_nanos().into(),
@@ -73,14 +73,16 @@ unsafe extern "C-unwind" fn clock_nanosleep(
     request: *const libc::timespec,
     rest: *mut libc::timespec,
 ) -> libc::c_int {
-    if let Some(realtime) = tells_date(clock).filter(|_| threads::is_programs()) {
+    if let Some(realtime) = tells_date(clock) {
         // SAFETY: the caller vouches for the time.
-        let request = duration(unsafe { &*request });
-        threads::sleep(match flags & libc::TIMER_ABSTIME {
-            0 => request,
-            _ => request.saturating_sub(now(realtime)),
-        });
-        return 0;
+        let time = duration(unsafe { &*request });
+        let is_absolute = flags & libc::TIMER_ABSTIME != 0;
+        let sleeps = move || {
+            threads::sleep(if is_absolute { time.saturating_sub(now(realtime)) } else { time });
+        };
+        if let Some(Ok(())) = threads::blocked(sleeps) {
+            return 0;
+        }
     }
     let (request, rest) = (request.expose_provenance(), rest.expose_provenance());
     let words = [clock as usize, flags as usize, request, rest, 0, 0];
@@ -105,8 +107,7 @@ unsafe extern "C-unwind" fn nanosleep(
 /// libc's `sched_yield`.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn sched_yield() -> libc::c_int {
-    if threads::is_programs() {
-        threads::yield_thread();
+    if let Some(Ok(())) = threads::blocked(threads::yield_thread) {
         return 0;
     }
     // SAFETY: the call takes nothing and gives a number.

@@ -30,6 +30,10 @@ pub(super) unsafe fn call(words: Words) -> isize {
             threads::wake_from_elsewhere(address);
         }
         // SAFETY: the caller vouches for its call.
+        if let Some(waited) = unsafe { wait_between_runs(words) } {
+            return waited;
+        }
+        // SAFETY: the caller vouches for its call.
         return unsafe { raw(libc::SYS_futex, words) };
     }
     let count = value as u32 as usize;
@@ -51,6 +55,27 @@ pub(super) unsafe fn call(words: Words) -> isize {
             libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => requeue(command, words, fourth, fifth),
             _ => raw(libc::SYS_futex, words),
         }
+    }
+}
+
+/// The wait of a thread that has a run and does not drive it just now: the run goes on meanwhile.
+///
+/// # Panics
+/// Where the run fails, with the report.
+///
+/// # Safety
+/// As of the call.
+unsafe fn wait_between_runs(words: Words) -> Option<isize> {
+    let [_, operation, ..] = words;
+    let command = operation as libc::c_int & libc::FUTEX_CMD_MASK;
+    let waits = matches!(command, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET);
+    if !waits || std::thread::panicking() {
+        return None;
+    }
+    // SAFETY: the caller vouches for its call, which lasts as long as the wait.
+    match threads::blocked(move || unsafe { call(words) })? {
+        Ok(waited) => Some(waited),
+        Err(failure) => panic!("{failure}"),
     }
 }
 

@@ -15,6 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use detsim_executor::threads::{self, Ticket};
 
 use super::real::real;
+use crate::console;
 
 type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
 /// What a new thread of a run is given.
@@ -58,11 +59,10 @@ unsafe extern "C" fn pthread_create(
     routine: Routine,
     argument: *mut c_void,
 ) -> c_int {
-    if !threads::is_programs() {
+    let Some(ticket) = threads::inside(threads::begin_thread) else {
         return create(thread, attributes, routine, argument);
-    }
+    };
     end_key();
-    let ticket = threads::begin_thread();
     let start = Box::into_raw(Box::new(Start { ticket, routine, argument }));
     // The new thread takes the box.
     let failed = create(thread, attributes, run, start.cast());
@@ -84,6 +84,13 @@ unsafe extern "C" fn pthread_create(
 fn started() -> std::sync::MutexGuard<'static, Vec<(libc::pthread_t, Ticket)>> {
     let _ours = threads::outside();
     STARTED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The thread is about to be joined: its ticket, where it is a run's.
+fn leaves(thread: libc::pthread_t) -> Option<Ticket> {
+    let mut started = started();
+    let at = started.iter().position(|(known, _)| *known == thread)?;
+    Some(started.swap_remove(at).1)
 }
 
 /// What a thread of a run does.
@@ -133,12 +140,12 @@ unsafe extern "C-unwind" fn pthread_join(
     thread: libc::pthread_t,
     value: *mut *mut c_void,
 ) -> c_int {
-    if threads::is_programs() {
-        let mut started = started();
-        let at = started.iter().position(|(known, _)| *known == thread);
-        let ticket = at.map(|at| started.swap_remove(at).1);
-        drop(started);
-        ticket.into_iter().for_each(threads::join_thread);
+    if let Some(ticket) = threads::inside(|| leaves(thread)).flatten()
+        && let Some(Err(failure)) = threads::blocked(move || threads::join_thread(ticket))
+    {
+        // std, who calls, panics then; a panic could not pass through it from here.
+        console::error(&failure.to_string());
+        return libc::EDEADLK;
     }
     real!(pthread_join: fn(libc::pthread_t, *mut *mut c_void) -> c_int, thread, value)
 }
