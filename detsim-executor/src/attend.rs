@@ -124,7 +124,7 @@ mod tests {
     }
 
     fn find() -> Option<Sim> {
-        SIM.with_borrow(|sim| sim.as_ref().map(Sim::clone))
+        SIM.with_borrow(Clone::clone)
     }
 
     /// A simulation that this thread attends to.
