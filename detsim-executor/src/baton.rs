@@ -30,6 +30,7 @@
 
 pub(crate) mod address;
 mod blocking;
+mod call;
 mod hold;
 pub(crate) mod host;
 mod pool;
@@ -42,6 +43,7 @@ pub use self::address::{
     wake_from_elsewhere, yield_thread,
 };
 pub use self::blocking::{Blocking, block_in_place, block_on, blocking, may_block};
+pub use self::call::{fail_call, is_gone, is_unwinding, pass_time, wait_for_wake};
 pub use self::hold::Hold;
 pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
 pub(crate) use self::runner::rest;
@@ -145,7 +147,7 @@ pub(crate) struct Threads {
     pub(crate) attended: bool,
     /// The task whose turn it is, whoever else is ready.
     pub(crate) first: Option<u32>,
-    /// The thread that runs is to unwind at its next stop.
+    /// The thread that runs is to unwind at its next stop; a panic that it comes to before is that.
     pub(crate) unwinds: bool,
     job: Option<Box<dyn FnOnce()>>,
     drive: Option<Drive>,

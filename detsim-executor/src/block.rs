@@ -70,6 +70,8 @@ pub enum ResourceKind {
     UnixStream,
     /// A file descriptor of the operating system.
     Descriptor,
+    /// An advisory lock of a file.
+    FileLock,
 }
 
 impl ResourceKind {
@@ -100,6 +102,7 @@ impl ResourceKind {
             Self::UnixListener => "UnixListener",
             Self::UnixStream => "UnixStream",
             Self::Descriptor => "descriptor",
+            Self::FileLock => "lock of a file",
         }
     }
 }

@@ -247,7 +247,9 @@ fn poll(body: &mut BodyPtr, word: u64) -> bool {
     }));
     match polled {
         Ok(polled) => polled.is_ready(),
-        Err(payload) if Unwound::is(&*payload) => unwound(body, word, dropped),
+        Err(payload) if Unwound::is(&*payload) || baton::is_unwinding() => {
+            unwound(body, word, dropped)
+        }
         Err(payload) => lose(body, word, Lost::Panicked(payload)),
     }
 }
@@ -500,9 +502,10 @@ pub(crate) fn drop_task_of(number: TaskNumber) {
 pub(crate) fn drop_task(index: u32) {
     let take = |kernel: &mut Kernel| {
         let slot = kernel.tasks.get_mut(index)?;
-        let (body, word) = (slot.body.take()?, slot.word);
+        let (body, word, node) = (slot.body.take()?, slot.word, slot.node);
         let before = kernel.current();
-        kernel.set_current(index, word, before.2);
+        // A destructor is its node's, be that down.
+        kernel.set_current(index, word, node);
         Some((body, word, before))
     };
     let Some((mut body, word, (slot, current, node))) = context::with(take).flatten() else {

@@ -104,6 +104,8 @@ pub(crate) struct Cold {
     pub(crate) aborts: Aborts,
     /// Somebody blocks on it.
     pub(crate) main: bool,
+    /// It may lose its turn in the middle of a poll.
+    pub(crate) preemptible: bool,
     ordinals: Ordinals,
 }
 
@@ -152,6 +154,7 @@ impl Cold {
             picks: 0,
             aborts: Aborts::Now,
             main: false,
+            preemptible: false,
             ordinals: Ordinals::default(),
         }
     }

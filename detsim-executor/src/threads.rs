@@ -8,7 +8,8 @@
 
 pub use crate::attend::{Aside, aside, attend, blocked, inside};
 pub use crate::baton::{
-    Ticket, Woken, begin_thread, cancel_thread, is_programs, is_waited_for_elsewhere, join_thread,
-    leave_thread, move_waits, sleep, wait_at, wake_at, wake_from_elsewhere, yield_thread,
+    Ticket, Woken, begin_thread, cancel_thread, fail_call, is_gone, is_programs, is_unwinding,
+    is_waited_for_elsewhere, join_thread, leave_thread, move_waits, pass_time, sleep, wait_at,
+    wait_for_wake, wake_at, wake_from_elsewhere, yield_thread,
 };
 pub use crate::here::{OutsideMark, is_started, outside};

@@ -136,13 +136,12 @@ impl Kernel {
         self.nodes.runs(slot.node) && self.groups.lets_run(slot)
     }
 
-    /// A task that woke itself in its last poll stands in the ready set.
+    /// A task that woke itself in its last poll stands in the ready set; one that was ready when its
+    /// node was stopped still does, and one that was woken later is parked.
     fn forget_ready(&mut self, slot: u32) {
         let Some(task) = self.tasks.get(slot).filter(|task| task.queued) else { return };
         let (node, group) = (task.node, task.group);
-        if self.runs(task) {
-            return self.unready(slot);
-        }
+        self.unready(slot);
         if node != NodeId::NONE {
             self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot);
         }

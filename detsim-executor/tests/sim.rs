@@ -423,3 +423,26 @@ fn a_scheduler_of_ones_own_decides() {
     sim.run().unwrap();
     assert_eq!(log.lines(), "c b a");
 }
+
+#[test]
+fn tasks_that_are_ready_when_their_node_loses_its_power_are_gone() {
+    for seed in 0..20 {
+        let sim = Sim::new(seed);
+        let node = sim.node("n");
+        for name in ["a", "b", "c"] {
+            let spins = async {
+                loop {
+                    yield_now().await;
+                }
+            };
+            drop(node.spawn(name, spins));
+        }
+        let crashed = node.clone();
+        sim.after(Duration::from_nanos(500), move || crashed.crash());
+        sim.run_for(Duration::from_micros(10)).unwrap();
+        assert!(!node.is_up());
+        node.restart();
+        let task = node.spawn("d", yield_now());
+        sim.block_on(task).unwrap().unwrap();
+    }
+}

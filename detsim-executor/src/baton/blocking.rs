@@ -108,6 +108,9 @@ where
         let output = Arc::clone(&self.output);
         let job = move || {
             let ended = catch_unwind(AssertUnwindSafe(f));
+            let is_dropped = enter().threads.unwinds;
+            let ended =
+                ended.map_err(|payload| if is_dropped { Box::new(Unwound) } else { payload });
             *output.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
         };
         let seat = runner::idle(lane(), false);

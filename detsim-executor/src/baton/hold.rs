@@ -37,6 +37,15 @@ impl Hold {
     pub fn take_in_drop(self) {
         suspend_in_drop(Location::caller());
     }
+
+    /// As [`Self::take`], in a call of the system: false where the task is dropped meanwhile, and the
+    /// call is to fail. See [`crate::threads::is_gone`].
+    #[cold]
+    #[track_caller]
+    #[must_use = "the call is to fail where the task is gone"]
+    pub fn take_in_call(self) -> bool {
+        suspend_in_drop(Location::caller())
+    }
 }
 
 /// Holds that a run takes before it takes one of two, and again before it takes one of four.

@@ -78,16 +78,40 @@ impl Kernel {
     }
 }
 
-/// As [`suspend_ready`], in a destructor: where the task is being dropped, it comes back, and the thread is
-/// unwound at its next stop.
-pub(super) fn suspend_in_drop(site: &'static Location<'static>) {
+/// As [`suspend_ready`], in a destructor or before a call that cannot be unwound: where the task is being
+/// dropped, it comes back with false, and the thread is unwound at its next stop.
+pub(super) fn suspend_in_drop(site: &'static Location<'static>) -> bool {
+    suspend_unless_dropped(Until::ItsTurn, site)
+}
+
+/// As [`suspend`], in a call that cannot be unwound: as [`suspend_in_drop`].
+pub(super) fn suspend_in_call(site: &'static Location<'static>) -> bool {
+    suspend_unless_dropped(Until::Woken, site)
+}
+
+fn suspend_unless_dropped(until: Until, site: &'static Location<'static>) -> bool {
     let lane = lane();
-    if !put_aside(lane, Until::ItsTurn, site) {
+    let goes_on = put_aside(lane, until, site);
+    if !goes_on {
         seat(lane).throws.fetch_add(1, Relaxed);
         let mut kernel = enter();
         kernel.threads.unwinds = true;
         if let Some(task) = kernel.current_slot() {
             task.stop_at = 0;
+        }
+    }
+    goes_on
+}
+
+/// Counts a stop of a thread that is to unwind, at a place where it cannot: the last one it is allowed
+/// unwinds it all the same.
+pub(super) fn throw_late(site: &'static Location<'static>) {
+    let lane = lane();
+    let throws = seat(lane).throws.load(Relaxed);
+    if throws > 0 && !std::thread::panicking() {
+        seat(lane).throws.store(throws + 1, Relaxed);
+        if throws + 1 >= THROWS_MAX / 2 {
+            suspend(site);
         }
     }
 }
@@ -354,7 +378,12 @@ fn retire(why: &str) -> ! {
 
 /// Drops a task whose poll was put aside. False where there is none.
 fn end_another() -> bool {
-    let slot = enter().threads.hosts.last().copied();
+    let find = |kernel: &mut Kernel| {
+        // One whose body is away is being dropped: it may be this one.
+        let stands = |slot: &&u32| kernel.tasks.get(**slot).is_some_and(|s| s.body.is_some());
+        kernel.threads.hosts.iter().rev().find(stands).copied()
+    };
+    let slot = context::with(find).flatten();
     slot.into_iter().for_each(crate::run::drop_task);
     slot.is_some()
 }

@@ -95,6 +95,7 @@ impl Kernel {
     /// A fresh task asks at its first operation where it is to be stopped, or never.
     pub(crate) fn arm_stop(&mut self, slot: u32, preemptible: bool) {
         let stops = preemptible && self.preempt == Preempt::Ops;
+        self.tasks.cold_mut(slot).preemptible = stops;
         if let Some(slot) = self.tasks.get_mut(slot) {
             slot.stop_at = if stops { UNDRAWN } else { u32::MAX };
         }
