@@ -1,22 +1,26 @@
-//! The disk: a log of atoms over a medium.
+//! A bare disk: the byte-addressed face of the disk model.
 //!
-//! Owns: the order of atoms, which of them are durable, the running view (what reads see) and the
-//! durable view (what is left when the power goes). Does not own: faults and draws. Whoever makes
-//! atoms durable passes `wear`, which may damage bytes on their way to the medium; whoever crashes
-//! the disk says which pending atoms survive.
+//! Owns: [`Disk`], one file of a [`Volume`] that is as long as files can be, so that nothing but data is
+//! ever pending in it, and how far it was written. Does not own: what is durable and what brings what
+//! along, which is the volume's, nor faults and draws. Whoever makes writes durable passes `wear`, which
+//! may damage bytes on their way to the medium; whoever crashes the disk says which pending atoms
+//! survive.
 //!
 //! # Invariants
-//! - `medium` holds the longest prefix of the log that is durable; `log` holds the rest in order.
-//! - `cache` over `medium` is the running view: every atom of `log` carried out in order.
-//! - No pending atom is followed by a durable one of the same sector.
+//! - `written` is the end of what the medium holds, and every pending write ends at `size` or before.
 
-use std::collections::BTreeSet;
+use std::path::Path;
 
-use crate::atom::{Atom, FileId, Piece, Place, pieces};
-use crate::image::Image;
+use crate::volume::{CrashProfile, Handle, OpenFlags, Volume, VolumeConfig};
 
-/// May damage the bytes of an atom that is about to become durable.
-pub(crate) type Wear<'a> = &'a mut dyn FnMut(&mut Atom);
+/// May damage the bytes at an offset that are about to become durable.
+pub(crate) type Wear<'a> = &'a mut dyn FnMut(u64, &mut [u8]);
+
+/// How large a disk may be.
+pub(crate) const SIZE_MAX: u64 = i64::MAX as u64;
+
+const PATH: &str = "/disk";
+const WHOLE: &str = "invariant: a bare disk is a file that nothing limits";
 
 /// One write of which at least one atom is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,133 +30,99 @@ pub(crate) struct PendingWrite {
     pub(crate) atoms: usize,
 }
 
-/// Files on one disk. See the module's documentation for the invariants.
-#[derive(Clone, Debug, Default)]
+/// A disk. See the module's documentation for the invariants.
+#[derive(Clone, Debug)]
 pub(crate) struct Disk {
-    medium: Image,
-    log: Vec<Atom>,
-    cache: Image,
-    next_write: u64,
+    volume: Volume,
+    file: Handle,
+    size: u64,
+    written: u64,
+}
+
+impl Default for Disk {
+    fn default() -> Self {
+        let config = VolumeConfig { profile: CrashProfile::Posix, ..VolumeConfig::default() };
+        let mut volume = Volume::new(config);
+        let file = open(&mut volume);
+        volume.set_len(file, SIZE_MAX).expect(WHOLE);
+        volume.sync_all();
+        Self { volume, file, size: 0, written: 0 }
+    }
+}
+
+fn open(volume: &mut Volume) -> Handle {
+    let flags = OpenFlags { read: true, write: true, create: true, ..OpenFlags::default() };
+    volume.open(Path::new(PATH), flags, 0o600).expect(WHOLE)
 }
 
 impl Disk {
-    /// Size of `file` in the running view.
-    pub(crate) fn size(&self, file: FileId) -> u64 {
-        self.cache.size(file).or_else(|| self.medium.size(file)).unwrap_or(0)
+    /// The end of what was written, pending or not.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
     }
 
-    /// Reads from the running view; short at the end of the file.
-    pub(crate) fn read(&self, file: FileId, offset: u64, buf: &mut [u8]) -> usize {
-        let left = self.size(file).saturating_sub(offset);
+    /// Reads what was written; short at the end.
+    pub(crate) fn read(&self, offset: u64, buf: &mut [u8]) -> usize {
+        let left = self.size.saturating_sub(offset);
         let len = buf.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        for piece in pieces(offset, len) {
-            let place = Place { file, sector: piece.sector };
-            let sector = self.cache.sector(place).or_else(|| self.medium.sector(place));
-            let into = &mut buf[piece.range.clone()];
-            match sector {
-                Some(sector) => into.copy_from_slice(&sector[piece.within()]),
-                None => into.fill(0),
-            }
-        }
+        self.volume.peek(self.file, offset, &mut buf[..len]);
         len
     }
 
-    /// Adds one write to the log. `offset + bytes.len()` fits a u64.
-    pub(crate) fn write(&mut self, file: FileId, offset: u64, bytes: &[u8]) {
-        let write = self.next_write;
-        self.next_write += 1;
-        for piece in pieces(offset, bytes.len()) {
-            let atom = atom(write, file, &piece, bytes);
-            self.cache.apply_over(&self.medium, &atom);
-            self.log.push(atom);
+    /// Adds one write, which ends at [`SIZE_MAX`] or before; nothing where it is empty.
+    pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
         }
+        let written = self.volume.write_at(self.file, offset, bytes);
+        assert_eq!(written, Ok(bytes.len()), "{WHOLE}");
+        self.size = self.size.max(offset + bytes.len() as u64);
     }
 
-    /// Puts bytes on the medium, beneath whatever the log holds.
-    pub(crate) fn imprint(&mut self, file: FileId, offset: u64, bytes: &[u8]) {
-        for piece in pieces(offset, bytes.len()) {
-            self.medium.apply(&atom(0, file, &piece, bytes));
-        }
-        self.rebuild_cache();
+    /// Puts bytes on the medium, beneath whatever is pending.
+    pub(crate) fn imprint(&mut self, offset: u64, bytes: &[u8]) {
+        self.volume.imprint(self.file, offset, bytes);
+        self.written = self.written.max(offset + bytes.len() as u64);
+        self.size = self.size.max(self.written);
     }
 
-    /// Makes every pending atom of `file` durable.
-    pub(crate) fn flush(&mut self, file: FileId, wear: Wear<'_>) {
-        for atom in self.log.iter_mut().filter(|atom| atom.place.file == file) {
-            harden(atom, wear);
-        }
-        self.fold();
-        self.rebuild_cache();
+    /// Makes every pending write durable.
+    pub(crate) fn flush(&mut self, wear: Wear<'_>) {
+        let pending = self.volume.pending_data();
+        self.volume.fsync(self.file).expect(WHOLE);
+        self.harden(pending, wear);
+        self.size = self.size.max(self.written);
     }
 
     /// Cuts the power. `keep` says for each pending atom, in order, whether it reached the medium;
     /// it is returned with the atoms added that share a sector with a later survivor.
-    pub(crate) fn crash(&mut self, mut keep: Vec<bool>, wear: Wear<'_>) -> Vec<bool> {
-        self.close(&mut keep);
-        let mut fates = keep.iter();
-        for atom in self.log.iter_mut().filter(|atom| !atom.durable) {
-            if *fates.next().expect("invariant: one fate for each pending atom") {
-                harden(atom, wear);
-            }
-        }
-        self.log.retain(|atom| atom.durable);
-        self.fold();
-        self.cache.clear();
+    pub(crate) fn crash(&mut self, keep: Vec<bool>, wear: Wear<'_>) -> Vec<bool> {
+        let pending = self.volume.pending_data();
+        let keep = self.volume.crash_keeping(keep);
+        self.file = open(&mut self.volume);
+        let kept = pending.into_iter().zip(&keep).filter(|(_, kept)| **kept);
+        self.harden(kept.map(|(atom, _)| atom).collect(), wear);
+        self.size = self.written;
         keep
     }
 
     /// The pending writes in order.
     pub(crate) fn pending_writes(&self) -> Vec<PendingWrite> {
-        let pending: Vec<&Atom> = self.log.iter().filter(|atom| !atom.durable).collect();
-        pending
-            .chunk_by(|a, b| a.write == b.write)
-            .map(|atoms| PendingWrite { offset: atoms[0].offset(), atoms: atoms.len() })
-            .collect()
+        let pending = self.volume.pending_data();
+        let writes = pending.chunk_by(|a, b| a.write == b.write);
+        writes.map(|atoms| PendingWrite { offset: atoms[0].offset, atoms: atoms.len() }).collect()
     }
 
-    /// Adds to the survivors every atom that a later one of its sector brings along.
-    fn close(&self, keep: &mut [bool]) {
-        let pending: Vec<&Atom> = self.log.iter().filter(|atom| !atom.durable).collect();
-        assert_eq!(pending.len(), keep.len(), "invariant: one fate for each pending atom");
-        let mut landed = BTreeSet::new();
-        for (atom, keep) in pending.into_iter().zip(keep).rev() {
-            *keep |= landed.contains(&atom.place);
-            if *keep {
-                landed.insert(atom.place);
+    /// These atoms have become durable, in this order; they may be damaged on their way.
+    fn harden(&mut self, atoms: Vec<crate::volume::DataAtom>, wear: Wear<'_>) {
+        for atom in atoms {
+            let mut bytes = atom.bytes.to_vec();
+            wear(atom.offset, &mut bytes);
+            if *bytes != *atom.bytes {
+                self.volume.imprint(self.file, atom.offset, &bytes);
             }
+            self.written = self.written.max(atom.offset + bytes.len() as u64);
         }
-    }
-
-    /// Moves the durable prefix of the log onto the medium.
-    fn fold(&mut self) {
-        let settled = self.log.iter().take_while(|atom| atom.durable).count();
-        for atom in self.log.drain(..settled) {
-            self.medium.apply(&atom);
-        }
-    }
-
-    fn rebuild_cache(&mut self) {
-        self.cache.clear();
-        for atom in &self.log {
-            self.cache.apply_over(&self.medium, atom);
-        }
-    }
-}
-
-fn atom(write: u64, file: FileId, piece: &Piece, bytes: &[u8]) -> Atom {
-    Atom {
-        write,
-        place: Place { file, sector: piece.sector },
-        start: piece.start,
-        bytes: bytes[piece.range.clone()].into(),
-        durable: false,
-    }
-}
-
-fn harden(atom: &mut Atom, wear: Wear<'_>) {
-    if !atom.durable {
-        wear(atom);
-        atom.durable = true;
     }
 }
 

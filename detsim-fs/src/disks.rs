@@ -9,10 +9,13 @@
 //! Invariants: nothing is borrowed while code of a user runs; numbers of open files are never used
 //! again, so that one of the past can mean nothing else.
 
+mod blocking;
 mod config;
 mod disk;
+mod locks;
+mod walk;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
@@ -20,14 +23,17 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use detsim_executor::event::{DiskEvent, DiskFault, Event};
+use detsim_executor::rng::fold;
 use detsim_executor::{
     Deadline, Device, Kernel, NodeId, Object, OpKind, ResourceKind, Sim, SimTime, context,
 };
 
 use crate::errno::{Errno, Outcome};
-use crate::volume::{Handle, OpenFlags, SyncPoint, Volume};
+use crate::volume::{CrashOutcome, Handle, OpenFlags, SyncPoint, Volume};
 pub use config::{DiskConfig, DiskFaults, DiskLatency, PowerLoss};
 use disk::{Call, Disk};
+use locks::FileLock;
+use walk::Walk;
 
 /// The first number of an open file. Those below are the system's own.
 pub const FD_FIRST: i32 = 1 << 29;
@@ -76,6 +82,9 @@ pub enum Cost {
 pub struct Disks {
     sim: Sim,
     state: RefCell<State>,
+    /// See [`Disks::at_once`].
+    at_once: Cell<bool>,
+    walk: Cell<Walk>,
 }
 
 struct State {
@@ -87,6 +96,9 @@ struct State {
     hurt: (usize, BTreeSet<NodeId>),
     /// What every task's calls are operations on, by node.
     objects: BTreeMap<NodeId, Object>,
+    /// The locks of files, by node and number of the file.
+    locks: BTreeMap<(NodeId, u64), FileLock>,
+    next_wait: u64,
 }
 
 impl Disks {
@@ -103,8 +115,15 @@ impl Disks {
             next_fd: FD_FIRST,
             hurt: (usize::MAX, BTreeSet::new()),
             objects: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            next_wait: 0,
         };
-        let disks = Rc::new(Self { sim: sim.clone(), state: RefCell::new(state) });
+        let disks = Rc::new(Self {
+            sim: sim.clone(),
+            state: RefCell::new(state),
+            at_once: Cell::new(false),
+            walk: Cell::default(),
+        });
         sim.add_device(Rc::clone(&disks) as Rc<dyn Device>);
         disks
     }
@@ -220,7 +239,10 @@ impl Disks {
     pub fn close(&self, fd: i32) -> Outcome<()> {
         let found = self.state.borrow_mut().open.remove(&fd);
         let (node, handle) = found.ok_or(Errno::EBADF)?;
-        self.volume(node, |volume| volume.close(handle))
+        let (ino, closed) =
+            self.volume(node, |volume| (volume.number(handle), volume.close(handle)));
+        ino.into_iter().for_each(|ino| self.settle_lock((node, ino)));
+        closed
     }
 
     /// Gives `f` the file system and the handle behind an open file.
@@ -286,6 +308,11 @@ impl Disks {
     /// its power before the call takes place: whoever makes it waits, and is gone.
     pub fn end_of(&self, cost: Cost) -> SimTime {
         let node = self.node();
+        if self.walks_into(node, cost) {
+            let back_after = self.call(node, |call| call.disk.config.power.back_after);
+            self.lose_power(node, self.sim.now(), back_after);
+            return SimTime::MAX;
+        }
         let (end, power) = self.call(node, |mut call| {
             let lasts_ns = lasts_ns(&mut call, cost);
             let power_ns = (cost != Cost::Read).then(|| call.power_goes(lasts_ns)).flatten();
@@ -373,6 +400,30 @@ impl Disks {
     }
 }
 
+/// The power goes; `walked` says which set of survivors a walk has come to.
+fn lose(call: Call<'_>, walked: Option<u64>) -> CrashOutcome {
+    let Call { disk, kernel, .. } = call;
+    let (domain, anchor) = (disk.domain(kernel, "crash"), kernel.anchor());
+    let mut drawn = fold(u64::from(disk.node.0), walked.unwrap_or(u64::MAX));
+    let mut pick = |bound| {
+        let picked = kernel.choices().draw(domain, anchor, bound, 0);
+        drawn = fold(drawn, picked);
+        picked
+    };
+    let lists = disk.config.exhaustive || walked.is_some();
+    let outcome = match lists.then(|| disk.volume.survivor_sets()).flatten() {
+        // The last set is the one in which everything survives: the default.
+        Some(sets) => {
+            let last = sets.len() - 1;
+            let lost = walked.unwrap_or_else(|| pick(sets.len() as u64)) as usize;
+            disk.volume.crash_into(&sets[last - lost.min(last)])
+        }
+        None => disk.volume.crash(&mut pick),
+    };
+    kernel.fold_event(drawn);
+    outcome
+}
+
 /// How long a call lasts.
 fn lasts_ns(call: &mut Call<'_>, cost: Cost) -> u64 {
     let latency = call.disk.config.latency;
@@ -418,16 +469,9 @@ impl Device for Disks {
             return;
         }
         self.forget(node);
-        let outcome = self.call(node, |call| {
-            let Call { disk, kernel, .. } = call;
-            let domain = disk.domain(kernel, "crash");
-            let anchor = kernel.anchor();
-            let mut pick = |bound| kernel.choices().draw(domain, anchor, bound, 0);
-            match disk.config.exhaustive.then(|| disk.volume.survivor_sets()).flatten() {
-                Some(sets) => disk.volume.crash_into(&sets[pick(sets.len() as u64) as usize]),
-                None => disk.volume.crash(&mut pick),
-            }
-        });
+        self.forget_locks(node);
+        let walked = self.walked();
+        let outcome = self.call(node, |call| lose(call, walked));
         let [survived, lost, torn] =
             [outcome.survived, outcome.lost, outcome.torn].map(|count| count as u32);
         let crashed = DiskEvent::Crashed { node, survived, lost, torn };
@@ -438,6 +482,7 @@ impl Device for Disks {
     fn on_kill(&self, node: NodeId) {
         if self.is_used(node) {
             self.forget(node);
+            self.forget_locks(node);
             self.volume(node, Volume::kill);
             self.go_home(node);
         }

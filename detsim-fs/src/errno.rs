@@ -67,6 +67,7 @@ errnos! {
     EDEADLK = 35 / 11, "Nobody would ever give the lock back.";
     ENAMETOOLONG = 36 / 63, "A name of more than 255 bytes, or a path of more than 4095.";
     ENOTEMPTY = 39 / 66, "A directory with something in it.";
+    EOPNOTSUPP = 95 / 102, "This file system has no such thing.";
     ELOOP = 40 / 62, "More than 40 symbolic links, or one where none may be.";
 }
 

@@ -12,7 +12,6 @@ mod draws;
 
 use detsim_executor::Sim;
 
-use crate::atom::Atom;
 use crate::disk::PendingWrite;
 use crate::profile::{FaultProfile, Rates};
 use crate::record::{FaultEvent, Recorder};
@@ -58,12 +57,12 @@ impl Faults {
         self.skip_sync.chance(self.rates.skip_sync)
     }
 
-    /// Damages an atom on its way to the medium.
-    pub(crate) fn wear(&mut self, atom: &mut Atom, recorder: &mut Recorder) {
+    /// Damages bytes on their way to the medium.
+    pub(crate) fn wear(&mut self, offset: u64, bytes: &mut [u8], recorder: &mut Recorder) {
         if self.rates.corrupt_byte.is_never() {
             return;
         }
-        for (offset, byte) in (atom.offset()..).zip(&mut atom.bytes) {
+        for (offset, byte) in (offset..).zip(bytes) {
             if let Some(change) = self.corrupt_byte.damage(self.rates.corrupt_byte) {
                 let was = *byte;
                 *byte ^= change;

@@ -36,7 +36,6 @@ mod disk;
 mod disks;
 mod errno;
 mod faults;
-mod image;
 mod profile;
 mod record;
 mod storage;
@@ -52,6 +51,7 @@ pub use profile::FaultProfile;
 pub use record::{FaultEvent, FaultStats};
 pub use storage::FaultyStorage;
 pub use volume::{
-    CrashOutcome, CrashProfile, DirEntry, EXHAUSTIVE_ATOMS_MAX, FileKind, Handle, LockKind,
-    Metadata, OpenFlags, Seek, SurvivorSet, SyncPoint, Times, Volume, VolumeConfig,
+    ByteRange, CrashOutcome, CrashProfile, DirEntry, EXHAUSTIVE_ATOMS_MAX, FileKind, Handle,
+    LockKind, LockOwner, Metadata, OpenFlags, Seek, SurvivorSet, SyncPoint, Times, Volume,
+    VolumeConfig,
 };

@@ -1,15 +1,15 @@
 //! A disk addressed by bytes, with faults.
 //!
 //! Owns: the public face, the limit on its size, and what a crash is reported as. Does not own: the
-//! order and durability of atoms ([`crate::disk`]), nor when a fault fires ([`crate::faults`]).
+//! order and durability of atoms, which are those of the file system ([`crate::disk`] says how), nor
+//! when a fault fires ([`crate::faults`]).
 
 use std::fmt;
 use std::io;
 
 use detsim_executor::Sim;
 
-use crate::atom::FileId;
-use crate::disk::{Disk, PendingWrite};
+use crate::disk::{Disk, PendingWrite, SIZE_MAX};
 use crate::faults::Faults;
 use crate::profile::FaultProfile;
 use crate::record::{FaultEvent, FaultStats, Recorder};
@@ -47,9 +47,6 @@ pub struct FaultyStorage {
     max_size: u64,
 }
 
-/// A bare disk is one file.
-const WHOLE: FileId = FileId(0);
-
 /// Linux's and macOS's number for a full disk.
 const ENOSPC: i32 = 28;
 
@@ -64,7 +61,7 @@ impl FaultyStorage {
             disk: Disk::default(),
             faults: Faults::new(seed, &profile),
             recorder: Recorder::default(),
-            max_size: profile.max_size,
+            max_size: profile.max_size.min(SIZE_MAX),
         }
     }
 
@@ -96,7 +93,7 @@ impl FaultyStorage {
             disk: Disk::default(),
             faults: Faults::of_run(sim, name, &profile),
             recorder: Recorder::default(),
-            max_size: profile.max_size,
+            max_size: profile.max_size.min(SIZE_MAX),
         }
     }
 
@@ -106,7 +103,7 @@ impl FaultyStorage {
     /// # Errors
     /// None so far; the signature is that of a disk that can fail to read.
     pub fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<usize> {
-        Ok(self.disk.read(WHOLE, offset, buf))
+        Ok(self.disk.read(offset, buf))
     }
 
     /// Writes all of `bytes` at `offset` and returns their number. The write is pending until the
@@ -121,7 +118,7 @@ impl FaultyStorage {
             self.recorder.note(FaultEvent::RefuseWrite { offset, bytes });
             return Err(io::Error::from_raw_os_error(ENOSPC));
         }
-        self.disk.write(WHOLE, offset, bytes);
+        self.disk.write(offset, bytes);
         Ok(bytes.len())
     }
 
@@ -138,7 +135,7 @@ impl FaultyStorage {
             }
         } else {
             let (faults, recorder) = (&mut self.faults, &mut self.recorder);
-            self.disk.flush(WHOLE, &mut |atom| faults.wear(atom, recorder));
+            self.disk.flush(&mut |offset, bytes| faults.wear(offset, bytes, recorder));
         }
         Ok(())
     }
@@ -151,13 +148,13 @@ impl FaultyStorage {
         let writes = self.disk.pending_writes();
         let (faults, recorder) = (&mut self.faults, &mut self.recorder);
         let keep = faults.survivors(&writes, recorder);
-        let kept = self.disk.crash(keep, &mut |atom| faults.wear(atom, recorder));
+        let kept = self.disk.crash(keep, &mut |offset, bytes| faults.wear(offset, bytes, recorder));
         recorder.note(outcome(&writes, &kept));
     }
 
     /// The position after the last byte written, synced or not.
     pub fn size(&self) -> u64 {
-        self.disk.size(WHOLE)
+        self.disk.size()
     }
 
     /// Puts `bytes` on the medium as they are: durable at once, past every fault, and beneath
@@ -173,7 +170,7 @@ impl FaultyStorage {
             bytes.len(),
             self.max_size
         );
-        self.disk.imprint(WHOLE, offset, bytes);
+        self.disk.imprint(offset, bytes);
     }
 
     /// How often each fault fired since the disk was made.

@@ -18,11 +18,13 @@
 mod change;
 mod contents;
 mod crash;
+mod device;
 mod files;
 mod handles;
 mod journal;
 mod names;
 mod order;
+mod ranges;
 mod tree;
 mod walk;
 
@@ -41,10 +43,13 @@ use tree::{Ino, Inode, Kind, ROOT, Tree};
 use walk::{Last, Walker};
 
 pub use crash::{EXHAUSTIVE_ATOMS_MAX, SurvivorSet};
+pub(crate) use device::DataAtom;
 pub use files::{Seek, SyncPoint};
 pub use handles::{Handle, LockKind};
 pub use names::{DirEntry, FileKind, Metadata};
 pub use order::CrashProfile;
+pub(crate) use ranges::PROCESS;
+pub use ranges::{ByteRange, LockOwner};
 pub use tree::Times;
 
 /// How a file is opened.
@@ -145,7 +150,8 @@ pub struct CrashOutcome {
 /// let file = volume.open(Path::new("/log"), flags, 0o644)?;
 /// volume.write(file, b"entry")?;
 /// volume.fsync(file)?;
-/// volume.crash(&mut |_| 0); // the worst
+/// let sets = volume.survivor_sets().expect("few changes are pending");
+/// volume.crash_into(&sets[0]); // the worst
 /// assert!(volume.metadata(Path::new("/log")).is_err());
 /// # Ok::<(), detsim_fs::Errno>(())
 /// ```
@@ -246,7 +252,7 @@ impl Volume {
     // ------------------------------------------------------------ the power goes
 
     /// Cuts the power. `pick` gives a number below its argument and draws who survives; where it
-    /// always gives 0, nothing does that was not durable. Open files, locks and the current
+    /// always gives 0, everything does but data whose write back failed. Open files, locks and the current
     /// directory are gone as well.
     pub fn crash(&mut self, pick: Pick<'_>) -> CrashOutcome {
         let delay = self.config.writeback_ns_max;

@@ -13,6 +13,8 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use detsim_executor::threads;
+
 use crate::console;
 use crate::signature::short_file;
 
@@ -41,6 +43,9 @@ const AFTERMATHS: [&str; 2] =
 /// the workers, whose process is detsim's own.
 pub(crate) fn replace(on_panic: impl Fn(&Note) + Send + Sync + 'static) {
     panic::set_hook(Box::new(move |info| {
+        if threads::is_unwinding() {
+            return;
+        }
         if let Some(note) = keep(info) {
             on_panic(&note);
         }
@@ -62,6 +67,9 @@ pub(crate) fn chain() {
     CHAINED.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
+            if threads::is_unwinding() {
+                return;
+            }
             keep(info);
             before(info);
         }));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use detsim_executor::Ratio;
 use detsim_executor::event::DiskFault;
 
-use crate::volume::VolumeConfig;
+use crate::volume::{CrashProfile, VolumeConfig};
 
 /// The disk of a node. By default an honest one, with the latencies of a solid state drive, that a
 /// loss of power treats as ext4 would.
@@ -37,6 +37,27 @@ pub struct DiskConfig {
     /// at most [`EXHAUSTIVE_ATOMS_MAX`](crate::EXHAUSTIVE_ATOMS_MAX) atoms are pending: each with
     /// the same chance, by one choice whose values are their numbers.
     pub exhaustive: bool,
+}
+
+impl DiskConfig {
+    /// How often a sync lies on a disk without barriers that is set up by its profile alone.
+    const LOST_SYNC_RATE: f64 = 0.1;
+
+    /// An honest disk with a crash profile; of [`CrashProfile::NoBarrier`] one in ten syncs lies.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_fs::{CrashProfile, DiskConfig};
+    /// assert_eq!(DiskConfig::of_profile(CrashProfile::Posix).faults.lost_sync_rate, 0.0);
+    /// ```
+    pub fn of_profile(profile: CrashProfile) -> Self {
+        let mut config = Self::default();
+        config.volume.profile = profile;
+        if profile == CrashProfile::NoBarrier {
+            config.faults.lost_sync_rate = Self::LOST_SYNC_RATE;
+        }
+        config
+    }
 }
 
 /// How often the power goes where it hurts: at a call that changes a file, a name or what is durable.

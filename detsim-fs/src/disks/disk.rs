@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use detsim_executor::event::{DiskEvent, DiskFault, Event};
-use detsim_executor::rng::hash_bytes;
+use detsim_executor::rng::{fold, hash_bytes};
 use detsim_executor::{Domain, Kernel, NodeId};
 
 use super::config::{DiskConfig, Rates, is_silent};
@@ -110,6 +110,11 @@ impl Call<'_> {
             self.hurt.1.insert(node);
         }
         *self.disk.counts.entry(fault).or_default() += 1;
+        let what = fold(u64::from(node.0), fault as u64);
+        let before = self.kernel.task_history().map_or(0, |history| *history);
+        let event = fold(before, what);
+        self.kernel.task_history().into_iter().for_each(|history| *history = event);
+        self.kernel.fold_event(event);
         self.kernel.record_with(|_| Event::Disk(DiskEvent::Faulted { node, fault }));
     }
 

@@ -246,7 +246,7 @@ fn probe_power_goes_before_during_and_after_a_call_and_comes_back() {
         let (disks, node) = (Disks::of(&sim), sim.node("n"));
         let power = PowerLoss { rate: 1.0, back_after: Duration::from_secs(2) };
         disks.set_config(node.id(), DiskConfig { power, ..DiskConfig::default() });
-        let starts = Rc::new(std::cell::Cell::new(0));
+        let starts = Rc::new(Cell::new(0));
         let (count, own) = (Rc::clone(&starts), Rc::clone(&disks));
         let ended = Rc::new(RefCell::new("before"));
         let note = Rc::clone(&ended);

@@ -77,6 +77,17 @@ impl Change {
         Self::Data { ino: *ino, offset: start, bytes: part.into() }
     }
 
+    /// Of data: zeros for what lies at or behind a position.
+    pub(crate) fn clear_behind(&mut self, end: u64) {
+        let Self::Data { offset, bytes, .. } = self else { return };
+        let kept = usize::try_from(end.saturating_sub(*offset)).unwrap_or(usize::MAX);
+        if kept < bytes.len() {
+            let mut cleared = bytes.to_vec();
+            cleared[kept..].fill(0);
+            *bytes = cleared.into();
+        }
+    }
+
     /// Of how many sectors it is.
     pub(crate) fn atoms(&self) -> usize {
         match self {

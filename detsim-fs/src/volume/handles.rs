@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::OpenFlags;
+use super::ranges::{PROCESS, Ranges};
 use super::tree::{Ino, Name};
 use crate::errno::{Errno, Outcome};
 
@@ -47,6 +48,7 @@ pub(crate) struct Handles {
     held: BTreeMap<Ino, u32>,
     /// How often the write back of a file failed while it was held.
     failures: BTreeMap<Ino, u64>,
+    pub(crate) ranges: Ranges,
     next: u64,
 }
 
@@ -103,11 +105,14 @@ impl Handles {
     pub(crate) fn close(&mut self, handle: Handle) -> Outcome<Option<Ino>> {
         let key = self.of.remove(&handle).ok_or(Errno::EBADF)?;
         let Some(open) = self.open.get_mut(&key) else { return Ok(None) };
+        let ino = open.ino;
         open.handles -= 1;
-        if open.handles > 0 {
+        let is_last = open.handles == 0;
+        self.ranges.release(ino, PROCESS);
+        if !is_last {
             return Ok(None);
         }
-        let ino = open.ino;
+        self.ranges.release(ino, key);
         self.open.remove(&key);
         let held = self.held.entry(ino).or_default();
         *held -= 1;
@@ -123,6 +128,7 @@ impl Handles {
     pub(crate) fn end(&mut self) -> Vec<Ino> {
         self.open.clear();
         self.of.clear();
+        self.ranges.clear();
         self.failures.clear();
         std::mem::take(&mut self.held).into_keys().collect()
     }
@@ -155,6 +161,18 @@ impl Handles {
             self.find_mut(handle)?.lock = Some(kind);
         }
         Ok(is_free)
+    }
+
+    /// The number of the open file behind a handle, which it shares with its duplicates.
+    pub(crate) fn key(&self, handle: Handle) -> Outcome<u64> {
+        self.of.get(&handle).copied().ok_or(Errno::EBADF)
+    }
+
+    /// The open files that have a lock of this file.
+    pub(crate) fn lockers(&self, ino: Ino) -> Vec<u64> {
+        let has = |(_, open): &(&u64, &Open)| open.ino == ino && open.lock.is_some();
+        let whole = self.open.iter().filter(has).map(|(key, _)| *key);
+        whole.chain(self.ranges.owners(ino)).collect()
     }
 
     pub(crate) fn unlock(&mut self, handle: Handle) -> Outcome<()> {

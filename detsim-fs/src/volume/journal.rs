@@ -82,6 +82,11 @@ impl Journal {
         self.ops.iter().map(|(seq, pending)| (*seq, pending))
     }
 
+    /// A pending change.
+    pub(crate) fn change(&self, seq: u64) -> &Change {
+        &self.ops[&seq].change
+    }
+
     pub(crate) fn clear(&mut self) {
         self.ops.clear();
         self.owned.clear();
@@ -160,6 +165,7 @@ impl Journal {
         let is_whole = self.ops[&seq].gone.is_empty();
         if is_whole && !kept.contains(&false) {
             let Pending { at, change, .. } = self.remove(seq);
+            self.cut_earlier(seq, &change);
             durable.push(Durable { at, change });
             return;
         }
@@ -171,6 +177,21 @@ impl Journal {
         }
         if !kept.contains(&false) {
             self.remove(seq);
+        }
+    }
+
+    /// A cut that is durable before data that was written before it: what that data had behind the
+    /// cut is not in the cache any more, so that it never reaches the medium.
+    fn cut_earlier(&mut self, seq: u64, cut: &Change) {
+        let Change::Size { ino, size, was } = cut else { return };
+        if size >= was {
+            return;
+        }
+        let earlier = self.owned.get(ino).into_iter().flat_map(|own| own.range(..seq));
+        for pending in earlier {
+            if let Some(op) = self.ops.get_mut(pending) {
+                op.change.clear_behind(*size);
+            }
         }
     }
 

@@ -11,7 +11,7 @@ use calls::Atom::{self, Name as Named, Put, Size};
 use calls::{Id, Name, State};
 use detsim_fs::CrashProfile::{self, Ext4Ordered, MetadataLog, Prefix};
 
-pub(crate) use calls::{Call, View};
+pub(crate) use calls::{Call, Links, View, tell_links};
 
 #[derive(Clone)]
 pub(crate) struct Spec {
@@ -36,8 +36,9 @@ impl Spec {
     }
 
     pub(crate) fn view(&self) -> View {
-        let mut view = View::new();
-        self.state(|_| true).view(&self.dirs, 0, "", &mut view);
+        let (mut view, mut links) = (View::new(), Links::new());
+        self.state(|_| true).view(&self.dirs, 0, "", &mut view, &mut links);
+        tell_links(&mut view, links);
         view
     }
 
@@ -60,7 +61,8 @@ impl Spec {
                 }
                 (Size { id, .. }, Size { id: id2, .. }) => id == id2,
                 (Size { id, was, to }, Put { id: id2, sector, .. }) => {
-                    is_ext4 && id == id2 && sector >= was / 512 && sector * 512 < to
+                    let is_seen = to > was && sector >= was / 512 && sector * 512 < to;
+                    is_ext4 && id == id2 && is_seen
                 }
                 (Named { id, over, dir, .. }, Put { id: id2, .. } | Size { id: id2, .. }) => {
                     is_ext4 && !dir && over.is_some() && id == id2

@@ -41,9 +41,9 @@ async fn timed<T>(cost: Cost, f: impl FnOnce() -> T) -> T {
     let end = begin(cost).await;
     if cost == Cost::Read {
         sleep_until(end).await;
-        return f();
+        return disks().at_once(f);
     }
-    let done = f();
+    let done = disks().at_once(f);
     sleep_until(end).await;
     done
 }

@@ -11,6 +11,10 @@
 //! is on every disk, empty; what is only looked at there, or beside the program, and was never
 //! written by the run, is the real file: the inputs of a test.
 //!
+//! A call takes virtual time, and its task may be stopped before it; where the task is dropped meanwhile,
+//! the call fails with `EIO`. Only a task that goes on calling all the same is unwound from here in the
+//! end, as from `syscall`, which says why that is so bad a thing.
+//!
 //! Invariants: outside a run every function does what libc's does; no function panics, takes a lock
 //! or allocates on that way, so that a frozen worker and a signal handler may call it.
 
@@ -20,6 +24,7 @@ mod descriptors;
 mod directories;
 mod fifo;
 mod paths;
+mod ranges;
 mod shapes;
 
 use std::ffi::{CStr, OsStr};
@@ -138,6 +143,28 @@ fn is_real_dir(path: &Path) -> bool {
     }
 }
 
+/// `fcntl` on a simulated file, by its number.
+pub(super) fn control(fd: c_int, what: c_int, argument: c_long) -> c_int {
+    descriptors::fcntl(fd, what, argument)
+}
+
+/// `io_uring_setup`: a ring would pass by the simulation. Of a run it is refused, as by a kernel that has
+/// none, and named.
+///
+/// # Safety
+/// As of the call.
+pub(super) unsafe fn no_ring(words: super::syscall::Words) -> isize {
+    if disks().is_none() {
+        // SAFETY: the caller vouches for its call.
+        return unsafe { super::syscall::raw(libc::SYS_io_uring_setup, words) };
+    }
+    let _ours = threads::outside();
+    crate::console::announce(
+        "detsim: io_uring is not simulated; the call fails with ENOSYS; have the program use plain files",
+    );
+    -(libc::ENOSYS as isize)
+}
+
 /// A number for the caller: -1 with `errno` set where it failed.
 fn answer<T: TryInto<c_long>>(outcome: Outcome<T>) -> c_long {
     match outcome {
@@ -169,3 +196,5 @@ pub(crate) fn link_in() {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod waits;

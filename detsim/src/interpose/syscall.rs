@@ -12,7 +12,7 @@
 
 use std::arch::asm;
 
-use super::{entropy, futex};
+use super::{entropy, fs, futex};
 
 /// The six words of a call.
 pub(super) type Words = [usize; 6];
@@ -37,6 +37,10 @@ unsafe extern "C-unwind" fn syscall(
         match number {
             libc::SYS_futex => futex::call(words),
             libc::SYS_getrandom => entropy::call(words),
+            libc::SYS_fcntl if detsim_fs::is_simulated(a as libc::c_int) => {
+                return fs::control(a as libc::c_int, b as libc::c_int, c as libc::c_long).into();
+            }
+            libc::SYS_io_uring_setup => fs::no_ring(words),
             _ => raw(number, words),
         }
     };

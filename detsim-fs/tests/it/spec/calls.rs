@@ -43,8 +43,17 @@ pub(super) enum Atom {
     Size { id: Id, was: usize, to: usize },
     Name { old: Option<Name>, new: Option<Name>, id: Id, over: Option<Id>, dir: bool },
 }
-/// All paths, with the bytes of files.
+/// All paths, with the bytes of files; and `/a = /b` where two names are one file's.
 pub(crate) type View = BTreeMap<String, Option<Vec<u8>>>;
+/// By the number of a file, its names.
+pub(crate) type Links = BTreeMap<u64, BTreeSet<String>>;
+
+/// Adds to a view which names are one file's: two that look the same need not be.
+pub(crate) fn tell_links(view: &mut View, links: Links) {
+    let several = links.into_values().filter(|names| names.len() > 1);
+    let told = several.map(|names| names.into_iter().collect::<Vec<_>>().join(" = "));
+    view.extend(told.map(|names| (names, None)));
+}
 
 #[derive(Clone, Default)]
 pub(super) struct State {
@@ -84,16 +93,24 @@ impl State {
         at
     }
 
-    pub(super) fn view(&self, dirs: &BTreeSet<Id>, dir: Id, path: &str, view: &mut View) {
+    pub(super) fn view(
+        &self,
+        dirs: &BTreeSet<Id>,
+        dir: Id,
+        path: &str,
+        view: &mut View,
+        links: &mut Links,
+    ) {
         for ((_, name), id) in self.names.range((dir, "")..(dir + 1, "")) {
             let path = format!("{path}/{name}");
             if dirs.contains(id) {
-                self.view(dirs, *id, &path, view);
+                self.view(dirs, *id, &path, view, links);
                 view.insert(path, None);
             } else {
                 let (mut bytes, size) = self.bytes.get(id).cloned().unwrap_or_default();
                 bytes.resize(size, 0);
-                view.insert(path, Some(bytes));
+                view.insert(path.clone(), Some(bytes));
+                links.entry(*id as u64).or_default().insert(path);
             }
         }
     }

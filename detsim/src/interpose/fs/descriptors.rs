@@ -6,7 +6,8 @@
 use std::os::fd::RawFd;
 use std::slice;
 
-use detsim_fs::{Errno, LockKind, Outcome, Seek};
+use detsim_executor::threads;
+use detsim_fs::{Cost, Disks, Errno, LockKind, Outcome, Seek};
 use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
 use super::paths::system;
@@ -16,7 +17,8 @@ use super::{answer, disks, done, of_fd, shapes};
 macro_rules! simulated {
     ($fd:expr, |$disks:ident| $do:expr) => {
         if let Some(disks) = of_fd($fd) {
-            return answer(disks.and_then(|$disks| $do)) as _;
+            let call = |$disks: std::rc::Rc<Disks>| $do;
+            return answer(disks.and_then(call)) as _;
         }
     };
 }
@@ -33,7 +35,8 @@ unsafe fn read_into(fd: c_int, at: Option<u64>, to: *mut c_void, len: size_t) ->
         to.cast::<u8>().write_bytes(0, len);
         slice::from_raw_parts_mut(to.cast::<u8>(), len)
     };
-    Some(answer(disks.and_then(|disks| disks.read(fd, at, buf))) as ssize_t)
+    Some(answer(disks.and_then(|disks| disks.blocking(Cost::Read, |d| d.read(fd, at, buf))))
+        as ssize_t)
 }
 
 /// # Safety
@@ -47,13 +50,14 @@ unsafe fn write_from(
     let disks = of_fd(fd)?;
     // SAFETY: the caller vouches for the bytes.
     let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), len) };
-    Some(answer(disks.and_then(|disks| disks.write(fd, at, bytes))) as ssize_t)
+    Some(answer(disks.and_then(|disks| disks.blocking(Cost::Write, |d| d.write(fd, at, bytes))))
+        as ssize_t)
 }
 
 /// # Safety
 /// As of libc's `read`: `to` is valid for writes of `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
     // SAFETY: the caller vouches for the place.
     let read = unsafe { read_into(fd, None, to, len) };
     read.unwrap_or_else(|| system!(SYS_read, fd, to, len) as ssize_t)
@@ -62,7 +66,12 @@ unsafe extern "C" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
 /// # Safety
 /// As of libc's `pread`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pread64(fd: c_int, to: *mut c_void, len: size_t, at: off64_t) -> ssize_t {
+unsafe extern "C-unwind" fn pread64(
+    fd: c_int,
+    to: *mut c_void,
+    len: size_t,
+    at: off64_t,
+) -> ssize_t {
     let offset = match offset(at) {
         Ok(offset) => offset,
         Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
@@ -75,7 +84,7 @@ unsafe extern "C" fn pread64(fd: c_int, to: *mut c_void, len: size_t, at: off64_
 /// # Safety
 /// As of libc's `write`: `from` is valid for reads of `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn write(fd: c_int, from: *const c_void, len: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, len: size_t) -> ssize_t {
     // SAFETY: the caller vouches for the bytes.
     let written = unsafe { write_from(fd, None, from, len) };
     written.unwrap_or_else(|| system!(SYS_write, fd, from, len) as ssize_t)
@@ -84,7 +93,12 @@ unsafe extern "C" fn write(fd: c_int, from: *const c_void, len: size_t) -> ssize
 /// # Safety
 /// As of libc's `pwrite`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pwrite64(fd: c_int, from: *const c_void, len: size_t, at: off64_t) -> ssize_t {
+unsafe extern "C-unwind" fn pwrite64(
+    fd: c_int,
+    from: *const c_void,
+    len: size_t,
+    at: off64_t,
+) -> ssize_t {
     let offset = match offset(at) {
         Ok(offset) => offset,
         Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
@@ -126,7 +140,7 @@ unsafe fn each_part(
 /// # Safety
 /// As of libc's `readv`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
     if of_fd(fd).is_none() {
         return system!(SYS_readv, fd, parts, count) as ssize_t;
     }
@@ -137,7 +151,7 @@ unsafe extern "C" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -
 /// # Safety
 /// As of libc's `writev`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
+unsafe extern "C-unwind" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
     if of_fd(fd).is_none() {
         return system!(SYS_writev, fd, parts, count) as ssize_t;
     }
@@ -162,23 +176,45 @@ extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64_t {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
+extern "C-unwind" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
     simulated!(fd, |disks| {
         let size = offset(size)?;
-        disks.with(fd, |volume, handle| volume.set_len(handle, size)).map(|()| 0)
+        let cut = |disks: &Disks| disks.with(fd, |volume, handle| volume.set_len(handle, size));
+        disks.blocking(Cost::Write, cut).map(|()| 0)
     });
     system!(SYS_ftruncate, fd, size) as c_int
 }
 
+/// Room is made by a file that grows; what is reserved beyond its end, or cut out of it, is refused.
 #[unsafe(no_mangle)]
-extern "C" fn fsync(fd: c_int) -> c_int {
-    simulated!(fd, |disks| disks.sync(fd, false).map(|()| 0));
+extern "C-unwind" fn fallocate64(fd: c_int, mode: c_int, at: off64_t, len: off64_t) -> c_int {
+    simulated!(fd, |disks| {
+        let end = offset(at)?.checked_add(offset(len)?).ok_or(Errno::EFBIG)?;
+        match (mode, len) {
+            (_, 0) => return Err(Errno::EINVAL),
+            (0, _) => {}
+            _ => return Err(Errno::EOPNOTSUPP),
+        }
+        let grow = |disks: &Disks| {
+            disks.with(fd, |volume, handle| match volume.handle_metadata(handle)?.size < end {
+                true => volume.set_len(handle, end),
+                false => Ok(()),
+            })
+        };
+        disks.blocking(Cost::Write, grow).map(|()| 0)
+    });
+    system!(SYS_fallocate, fd, mode, at, len) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C-unwind" fn fsync(fd: c_int) -> c_int {
+    simulated!(fd, |disks| disks.blocking_sync(fd, false).map(|()| 0));
     system!(SYS_fsync, fd) as c_int
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn fdatasync(fd: c_int) -> c_int {
-    simulated!(fd, |disks| disks.sync(fd, true).map(|()| 0));
+extern "C-unwind" fn fdatasync(fd: c_int) -> c_int {
+    simulated!(fd, |disks| disks.blocking_sync(fd, true).map(|()| 0));
     system!(SYS_fdatasync, fd) as c_int
 }
 
@@ -187,9 +223,10 @@ extern "C" fn fdatasync(fd: c_int) -> c_int {
 /// # Safety
 /// As of libc's `fstat`: `to` is valid for writes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
+unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
     simulated!(fd, |disks| {
-        let known = disks.with(fd, |volume, handle| volume.handle_metadata(handle))?;
+        let look = |disks: &Disks| disks.with(fd, |volume, handle| volume.handle_metadata(handle));
+        let known = disks.blocking(Cost::Read, look)?;
         // SAFETY: the caller vouches for the place.
         unsafe { to.write(shapes::stat(&known)) };
         Ok(0)
@@ -198,9 +235,11 @@ unsafe extern "C" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn fchmod(fd: c_int, mode: mode_t) -> c_int {
+extern "C-unwind" fn fchmod(fd: c_int, mode: mode_t) -> c_int {
     simulated!(fd, |disks| {
-        disks.with(fd, |volume, handle| volume.set_handle_mode(handle, mode)).map(|()| 0)
+        let set =
+            |disks: &Disks| disks.with(fd, |volume, handle| volume.set_handle_mode(handle, mode));
+        disks.blocking(Cost::Write, set).map(|()| 0)
     });
     system!(SYS_fchmod, fd, mode) as c_int
 }
@@ -214,7 +253,7 @@ extern "C" fn fchown(fd: c_int, user: libc::uid_t, group: libc::gid_t) -> c_int 
 /// # Safety
 /// As of libc's `futimens`: `times` is null or two of them.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int {
+unsafe extern "C-unwind" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int {
     if let Some(disks) = of_fd(fd) {
         return done(disks.and_then(|disks| {
             let now_ns = detsim_executor::context::now().as_nanos() as i64;
@@ -226,7 +265,10 @@ unsafe extern "C" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int 
                 Some(time) if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
                 Some(time) => Some(shapes::from_1970(time.tv_sec, time.tv_nsec)),
             };
-            disks.with(fd, |volume, handle| volume.set_times(handle, time(0), time(1)))
+            let set = |disks: &Disks| {
+                disks.with(fd, |volume, handle| volume.set_times(handle, time(0), time(1)))
+            };
+            disks.blocking(Cost::Write, set)
         }));
     }
     system!(SYS_utimensat, fd, std::ptr::null::<libc::c_char>(), times, 0) as c_int
@@ -247,9 +289,15 @@ extern "C" fn close(fd: c_int) -> c_int {
 
 /// The third argument is a number, a pointer or none: it is passed on as it came.
 #[unsafe(no_mangle)]
-extern "C" fn fcntl(fd: c_int, what: c_int, argument: c_long) -> c_int {
+pub(super) extern "C-unwind" fn fcntl(fd: c_int, what: c_int, argument: c_long) -> c_int {
     if what == libc::F_GETFD && of_fd(fd).is_some() {
         return libc::FD_CLOEXEC;
+    }
+    if let Some(Ok(disks)) = of_fd(fd)
+        // SAFETY: as of libc's function.
+        && let Some(outcome) = unsafe { super::ranges::control(&disks, fd, what, argument) }
+    {
+        return done(outcome);
     }
     simulated!(fd, |disks| match what {
         libc::F_SETFD => Ok(0),
@@ -264,7 +312,7 @@ extern "C" fn fcntl(fd: c_int, what: c_int, argument: c_long) -> c_int {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn fcntl64(fd: c_int, what: c_int, argument: c_long) -> c_int {
+extern "C-unwind" fn fcntl64(fd: c_int, what: c_int, argument: c_long) -> c_int {
     fcntl(fd, what, argument)
 }
 
@@ -274,20 +322,20 @@ extern "C" fn dup(fd: c_int) -> c_int {
     system!(SYS_dup, fd) as c_int
 }
 
-/// A lock that is not free is refused: `EWOULDBLOCK` where the caller does not want to wait, and
-/// `EDEADLK` where it does, since nobody else of the run goes on meanwhile.
+/// A lock that is not free is waited for, by a caller that wants to: in the wait graph, while the others
+/// run.
 #[unsafe(no_mangle)]
-extern "C" fn flock(fd: c_int, what: c_int) -> c_int {
+extern "C-unwind" fn flock(fd: c_int, what: c_int) -> c_int {
     simulated!(fd, |disks| {
-        let outcome = disks.with(fd, |volume, handle| match what & !libc::LOCK_NB {
-            libc::LOCK_SH => volume.try_lock(handle, LockKind::Shared),
-            libc::LOCK_EX => volume.try_lock(handle, LockKind::Exclusive),
-            libc::LOCK_UN => volume.unlock(handle),
-            _ => Err(Errno::EINVAL),
-        });
-        match outcome {
-            Err(Errno::EAGAIN) if what & libc::LOCK_NB == 0 => Err(Errno::EDEADLK),
-            outcome => outcome.map(|()| 0),
+        let kind = match what & !libc::LOCK_NB {
+            libc::LOCK_SH => LockKind::Shared,
+            libc::LOCK_EX => LockKind::Exclusive,
+            libc::LOCK_UN => return disks.unlock(fd).map(|()| 0),
+            _ => return Err(Errno::EINVAL),
+        };
+        match what & libc::LOCK_NB {
+            0 => disks.lock(fd, kind).map(|()| 0),
+            _ => disks.blocking(Cost::Read, |disks| disks.try_lock(fd, kind)).map(|()| 0),
         }
     });
     system!(SYS_flock, fd, what) as c_int
@@ -337,10 +385,30 @@ unsafe extern "C" fn mmap64(
     offset: off64_t,
 ) -> *mut c_void {
     if of_fd(fd).is_some() && flags & libc::MAP_ANONYMOUS == 0 {
+        let _ours = threads::outside();
+        crate::console::announce(
+            "detsim: a simulated file cannot be mapped into memory; mmap fails with ENODEV; have the \
+             program read it",
+        );
         super::set_errno(libc::ENODEV);
         return libc::MAP_FAILED;
     }
     system!(SYS_mmap, at, len, protection, flags, fd, offset) as *mut c_void
+}
+
+/// # Safety
+/// As of libc's `mmap`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mmap(
+    at: *mut c_void,
+    len: size_t,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: off64_t,
+) -> *mut c_void {
+    // SAFETY: the arguments are the caller's, for the same call.
+    unsafe { mmap64(at, len, protection, flags, fd, offset) }
 }
 
 /// See [`super::link_in`].

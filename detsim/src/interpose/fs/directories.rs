@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use detsim_executor::threads;
-use detsim_fs::{Errno, OpenFlags, Outcome};
+use detsim_fs::{Cost, Errno, OpenFlags, Outcome};
 use libc::{DIR, c_char, c_int, dirent64};
 
 use super::super::real::real;
@@ -57,11 +57,11 @@ fn opened(outcome: Outcome<c_int>) -> *mut DIR {
 /// # Safety
 /// As of libc's `opendir`: the path ends in a zero.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn opendir(path: *const c_char) -> *mut DIR {
+unsafe extern "C-unwind" fn opendir(path: *const c_char) -> *mut DIR {
     // SAFETY: the caller vouches for it.
     if let Some((disks, at)) = unsafe { of_path(path) } {
         let flags = OpenFlags { read: true, directory: true, ..OpenFlags::default() };
-        match disks.open(at, flags, 0) {
+        match disks.blocking(Cost::Read, |disks| disks.open(at, flags, 0)) {
             Err(errno) if is_input(at, errno) => {}
             outcome => return opened(outcome),
         }

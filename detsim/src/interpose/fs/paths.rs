@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-use detsim_fs::{Disks, Errno, Metadata, Outcome, Volume};
+use detsim_fs::{Cost, Disks, Errno, Metadata, OpenFlags, Outcome, Volume};
 use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, size_t, ssize_t};
 
 use super::{answer, done, fifo, is_input, of_fd, of_path, own, shapes, take_up_parents};
@@ -35,7 +35,7 @@ macro_rules! simulated {
 /// # Safety
 /// As of libc's `open`: the path ends in a zero.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+unsafe extern "C-unwind" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     if let Some((disks, path)) = simulated!(path) {
         if let Some(fd) = fifo::open(&disks, path, flags) {
             return fd;
@@ -51,7 +51,7 @@ unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> 
 /// # Safety
 /// As of libc's `open`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+unsafe extern "C-unwind" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { open64(path, flags, mode) }
 }
@@ -59,7 +59,7 @@ unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_
 /// # Safety
 /// As of libc's `openat`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn openat64(
+unsafe extern "C-unwind" fn openat64(
     dir: c_int,
     path: *const c_char,
     flags: c_int,
@@ -72,7 +72,8 @@ unsafe extern "C" fn openat64(
     if let Some(disks) = of_fd(dir) {
         let open = |disks: Rc<Disks>| {
             let Some((_, path)) = simulated!(path) else { return Err(Errno::EBADF) };
-            disks.open_within(dir, path, shapes::open_flags(flags), mode)
+            let known = shapes::open_flags(flags);
+            disks.blocking(cost(known), |disks| disks.open_within(dir, path, known, mode))
         };
         return answer(disks.and_then(open)) as c_int;
     }
@@ -81,12 +82,27 @@ unsafe extern "C" fn openat64(
 
 fn open_simulated(disks: &Disks, path: &Path, flags: c_int, mode: mode_t) -> Outcome<c_int> {
     let known = shapes::open_flags(flags);
-    match disks.open(path, known, mode) {
+    disks.blocking(cost(known), |disks| match disks.open(path, known, mode) {
         Err(Errno::ENOENT) if known.create && take_up_parents(disks, path) => {
             disks.open(path, known, mode)
         }
         outcome => outcome,
-    }
+    })
+}
+
+/// An open that may make or empty a file is a change.
+fn cost(flags: OpenFlags) -> Cost {
+    if flags.create || flags.truncate { Cost::Write } else { Cost::Read }
+}
+
+/// A look at names and metadata.
+fn look<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
+    disks.blocking(Cost::Read, |disks| disks.names(f))
+}
+
+/// A change of names.
+fn change<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
+    disks.blocking(Cost::Write, |disks| disks.names(f))
 }
 
 fn looks_only(flags: c_int) -> bool {
@@ -98,7 +114,7 @@ fn looks_only(flags: c_int) -> bool {
 /// # Safety
 /// As of libc's `stat`: the path ends in a zero, `to` is valid for writes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn stat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
+unsafe extern "C-unwind" fn stat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { fstatat64(AT_FDCWD, path, to, 0) }
 }
@@ -106,7 +122,7 @@ unsafe extern "C" fn stat64(path: *const c_char, to: *mut libc::stat64) -> c_int
 /// # Safety
 /// As of libc's `lstat`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn lstat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
+unsafe extern "C-unwind" fn lstat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { fstatat64(AT_FDCWD, path, to, libc::AT_SYMLINK_NOFOLLOW) }
 }
@@ -114,7 +130,7 @@ unsafe extern "C" fn lstat64(path: *const c_char, to: *mut libc::stat64) -> c_in
 /// # Safety
 /// As of libc's `fstatat`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn fstatat64(
+unsafe extern "C-unwind" fn fstatat64(
     dir: c_int,
     path: *const c_char,
     to: *mut libc::stat64,
@@ -130,7 +146,7 @@ unsafe extern "C" fn fstatat64(
 /// # Safety
 /// As of libc's `statx`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn statx(
+unsafe extern "C-unwind" fn statx(
     dir: c_int,
     path: *const c_char,
     flags: c_int,
@@ -150,37 +166,37 @@ unsafe extern "C" fn statx(
 fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metadata>> {
     let (_, path) = match simulated!(path) {
         Some((_, path)) if path.as_os_str().is_empty() && flags & libc::AT_EMPTY_PATH != 0 => {
-            return Some(
-                of_fd(dir)?.and_then(|disks| disks.with(dir, |v, h| v.handle_metadata(h))),
-            );
+            let known = |disks: &Disks| disks.with(dir, |v, h| v.handle_metadata(h));
+            return Some(of_fd(dir)?.and_then(|disks| disks.blocking(Cost::Read, known)));
         }
         other => other?,
     };
     let keeps = flags & libc::AT_SYMLINK_NOFOLLOW != 0;
-    let look = |volume: &mut Volume| match keeps {
+    let known = |volume: &mut Volume| match keeps {
         true => volume.symlink_metadata(path),
         false => volume.metadata(path),
     };
     if dir == AT_FDCWD || path.is_absolute() {
-        let outcome = super::disks()?.names(look);
+        let outcome = look(&*super::disks()?, known);
         return match outcome {
             Err(errno) if is_input(path, errno) => None,
             outcome => Some(outcome),
         };
     }
-    Some(of_fd(dir)?.and_then(|disks| disks.within(dir, look)))
+    let known = |disks: &Disks| disks.within(dir, known);
+    Some(of_fd(dir)?.and_then(|disks| disks.blocking(Cost::Read, known)))
 }
 
 /// # Safety
 /// As of libc's `access`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
+unsafe extern "C-unwind" fn access(path: *const c_char, mode: c_int) -> c_int {
     if let Some((disks, path)) = simulated!(path) {
         let wants = |bit: c_int| mode & bit != 0;
         let ask = |volume: &mut Volume| {
             volume.access(path, wants(libc::R_OK), wants(libc::W_OK), wants(libc::X_OK))
         };
-        match disks.names(ask) {
+        match look(&disks, ask) {
             Err(errno) if is_input(path, errno) => {}
             outcome => return done(outcome),
         }
@@ -191,9 +207,9 @@ unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
 /// # Safety
 /// As of libc's `readlink`: the path ends in a zero, `to` is valid for `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn readlink(path: *const c_char, to: *mut c_char, len: size_t) -> ssize_t {
+unsafe extern "C-unwind" fn readlink(path: *const c_char, to: *mut c_char, len: size_t) -> ssize_t {
     if let Some((disks, path)) = simulated!(path) {
-        match disks.names(|volume| volume.read_link(path)) {
+        match look(&disks, |volume| volume.read_link(path)) {
             Err(errno) if is_input(path, errno) => {}
             Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
             Ok(target) => {
@@ -211,9 +227,9 @@ unsafe extern "C" fn readlink(path: *const c_char, to: *mut c_char, len: size_t)
 /// # Safety
 /// As of libc's `realpath`: the path ends in a zero, `to` is null or has room for a path.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
+unsafe extern "C-unwind" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
     if let Some((disks, path)) = simulated!(path) {
-        match disks.names(|volume| volume.canonicalize(path)) {
+        match look(&disks, |volume| volume.canonicalize(path)) {
             Err(errno) if is_input(path, errno) => {}
             Err(errno) => {
                 answer::<c_long>(Err(errno));
@@ -245,9 +261,9 @@ macro_rules! names {
         /// # Safety
         /// As of libc's: the path ends in a zero.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name(path: *const c_char $(, $argument: $type)*) -> c_int {
+        unsafe extern "C-unwind" fn $name(path: *const c_char $(, $argument: $type)*) -> c_int {
             if let Some((disks, $at)) = simulated!(path) {
-                return done(disks.names(|$volume| $do));
+                return done(change(&disks, |$volume| $do));
             }
             let system: fn(*const c_char $(, $type)*) -> c_long = $system;
             system(path $(, $argument)*) as c_int
@@ -276,13 +292,13 @@ names! {
 /// # Safety
 /// As of libc's `mkdir`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
+unsafe extern "C-unwind" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
     if let Some((disks, path)) = simulated!(path) {
-        let make = || disks.names(|volume| volume.create_dir(path, mode));
-        return done(match make() {
-            Err(Errno::ENOENT) if take_up_parents(&disks, path) => make(),
+        let make = |disks: &Disks| disks.names(|volume| volume.create_dir(path, mode));
+        return done(disks.blocking(Cost::Write, |disks| match make(disks) {
+            Err(Errno::ENOENT) if take_up_parents(disks, path) => make(disks),
             outcome => outcome,
-        });
+        }));
     }
     system!(SYS_mkdirat, AT_FDCWD, path, mode) as c_int
 }
@@ -290,7 +306,7 @@ unsafe extern "C" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
 /// # Safety
 /// As of libc's `unlinkat`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn unlinkat(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
+unsafe extern "C-unwind" fn unlinkat(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
     let whose =
         if dir == AT_FDCWD { simulated!(path).map(|(disks, _)| Ok(disks)) } else { of_fd(dir) };
     if let (Some(disks), Some((_, path))) = (whose, simulated!(path)) {
@@ -299,8 +315,8 @@ unsafe extern "C" fn unlinkat(dir: c_int, path: *const c_char, flags: c_int) -> 
             false => volume.remove_file(path),
         };
         return done(disks.and_then(|disks| match dir {
-            AT_FDCWD => disks.names(remove),
-            dir => disks.within(dir, remove),
+            AT_FDCWD => change(&disks, remove),
+            dir => disks.blocking(Cost::Write, |disks| disks.within(dir, remove)),
         }));
     }
     system!(SYS_unlinkat, dir, path, flags) as c_int
@@ -309,18 +325,95 @@ unsafe extern "C" fn unlinkat(dir: c_int, path: *const c_char, flags: c_int) -> 
 /// # Safety
 /// As of libc's `rename`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
+unsafe extern "C-unwind" fn rename(from: *const c_char, to: *const c_char) -> c_int {
     match (simulated!(from), simulated!(to)) {
-        (Some((disks, from)), Some((_, to))) => done(disks.names(|volume| volume.rename(from, to))),
+        (Some((disks, from)), Some((_, to))) => {
+            done(change(&disks, |volume| volume.rename(from, to)))
+        }
         (None, None) => system!(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) as c_int,
         _ => done(Err(Errno::EXDEV)),
     }
 }
 
 /// # Safety
+/// As of libc's `renameat`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn renameat(
+    from_dir: c_int,
+    from: *const c_char,
+    to_dir: c_int,
+    to: *const c_char,
+) -> c_int {
+    // SAFETY: the arguments are the caller's, for the same call.
+    unsafe { renameat2(from_dir, from, to_dir, to, 0) }
+}
+
+/// Paths below an open directory of a simulated disk are refused, and of the flags all but
+/// `RENAME_NOREPLACE`.
+///
+/// # Safety
+/// As of libc's `renameat2`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn renameat2(
+    from_dir: c_int,
+    from: *const c_char,
+    to_dir: c_int,
+    to: *const c_char,
+    flags: c_uint,
+) -> c_int {
+    let is_plain = from_dir == AT_FDCWD && to_dir == AT_FDCWD;
+    match (simulated!(from), simulated!(to)) {
+        (Some((disks, from)), Some((_, to))) if is_plain => done(match flags {
+            0 => change(&disks, |volume| volume.rename(from, to)),
+            libc::RENAME_NOREPLACE => change(&disks, |volume| match volume.symlink_metadata(to) {
+                Err(Errno::ENOENT) => volume.rename(from, to),
+                there => there.and(Err(Errno::EEXIST)),
+            }),
+            _ => Err(Errno::EINVAL),
+        }),
+        (Some(_), Some(_)) if of_fd(from_dir).or_else(|| of_fd(to_dir)).is_some() => {
+            done(Err(Errno::EXDEV))
+        }
+        (None, None) | (Some(_), Some(_)) => {
+            system!(SYS_renameat2, from_dir, from, to_dir, to, flags) as c_int
+        }
+        _ => done(Err(Errno::EXDEV)),
+    }
+}
+
+/// # Safety
+/// As of libc's `mkdirat`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn mkdirat(dir: c_int, path: *const c_char, mode: mode_t) -> c_int {
+    if dir == AT_FDCWD {
+        // SAFETY: the arguments are the caller's, for the same call.
+        return unsafe { mkdir(path, mode) };
+    }
+    if let (Some(disks), Some((_, path))) = (of_fd(dir), simulated!(path)) {
+        let make = |volume: &mut Volume| volume.create_dir(path, mode);
+        let make = |disks: &Disks| disks.within(dir, make);
+        return done(disks.and_then(|disks| disks.blocking(Cost::Write, make)));
+    }
+    system!(SYS_mkdirat, dir, path, mode) as c_int
+}
+
+/// # Safety
+/// As of libc's `openat`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn openat(
+    dir: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: mode_t,
+) -> c_int {
+    // SAFETY: the arguments are the caller's, for the same call.
+    unsafe { openat64(dir, path, flags, mode) }
+}
+
+/// # Safety
 /// As of libc's `linkat`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn linkat(
+unsafe extern "C-unwind" fn linkat(
     from_dir: c_int,
     from: *const c_char,
     to_dir: c_int,
@@ -329,7 +422,7 @@ unsafe extern "C" fn linkat(
 ) -> c_int {
     match (simulated!(from), simulated!(to)) {
         (Some((disks, from)), Some((_, to))) if (from_dir, to_dir) == (AT_FDCWD, AT_FDCWD) => {
-            done(disks.names(|volume| volume.hard_link(from, to)))
+            done(change(&disks, |volume| volume.hard_link(from, to)))
         }
         (None, None) => system!(SYS_linkat, from_dir, from, to_dir, to, flags) as c_int,
         _ => done(Err(Errno::EXDEV)),
@@ -339,7 +432,7 @@ unsafe extern "C" fn linkat(
 /// # Safety
 /// As of libc's `link`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn link(from: *const c_char, to: *const c_char) -> c_int {
+unsafe extern "C-unwind" fn link(from: *const c_char, to: *const c_char) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { linkat(AT_FDCWD, from, AT_FDCWD, to, 0) }
 }
@@ -347,12 +440,12 @@ unsafe extern "C" fn link(from: *const c_char, to: *const c_char) -> c_int {
 /// # Safety
 /// As of libc's `symlink`: both paths end in a zero.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn symlink(target: *const c_char, path: *const c_char) -> c_int {
+unsafe extern "C-unwind" fn symlink(target: *const c_char, path: *const c_char) -> c_int {
     if let Some((disks, path)) = simulated!(path) {
         // SAFETY: the caller vouches for it.
         let target = unsafe { std::ffi::CStr::from_ptr(target) }.to_bytes();
         let target = Path::new(std::ffi::OsStr::from_bytes(target));
-        return done(disks.names(|volume| volume.symlink(target, path)));
+        return done(change(&disks, |volume| volume.symlink(target, path)));
     }
     system!(SYS_symlinkat, target, AT_FDCWD, path) as c_int
 }
@@ -360,7 +453,7 @@ unsafe extern "C" fn symlink(target: *const c_char, path: *const c_char) -> c_in
 /// # Safety
 /// As of libc's `getcwd`: `to` is valid for `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn getcwd(to: *mut c_char, len: size_t) -> *mut c_char {
+unsafe extern "C-unwind" fn getcwd(to: *mut c_char, len: size_t) -> *mut c_char {
     let Some(disks) = super::disks().filter(|_| !to.is_null()) else {
         return match system!(SYS_getcwd, to, len) {
             ..0 => std::ptr::null_mut(),

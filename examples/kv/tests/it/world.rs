@@ -69,7 +69,7 @@ fn a_run_prints_one_line_a_seed() {
     let options = Options { seed: 0, trials: 8, checksums: Checksums::Off };
     assert!(run(&options, &mut out).unwrap());
     expect![[r#"
-        seed=0 ok: crashes 4, reordered 0, torn writes 0, corrupt bytes 0
+        seed=0 ok: crashes 4, reordered 0, torn writes 1, corrupt bytes 0
         seed=1 ok: crashes 4, reordered 0, torn writes 1, corrupt bytes 1
         seed=2 ok: crashes 4, reordered 1, torn writes 0, corrupt bytes 3
         seed=3 ok: crashes 4, reordered 0, torn writes 0, corrupt bytes 0

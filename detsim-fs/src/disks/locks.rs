@@ -1,0 +1,241 @@
+//! Waiting for a lock of a file.
+//!
+//! Owns: who holds the locks of files and who waits for them, as the wait graph is to know it. Does not
+//! own: which locks exclude which (`volume/handles.rs`). Invariant: a wait stands here from when it is
+//! queued until its thread goes on, be it to fail.
+
+use std::panic::Location;
+use std::task::Waker;
+
+use detsim_executor::block::{Block, Party, Role, Waiter};
+use detsim_executor::{Kernel, NodeId, Object, OpKind, ResourceKind, threads};
+
+use super::{Cost, Disks, State};
+use crate::errno::{Errno, Outcome};
+use crate::volume::{ByteRange, LockKind, LockOwner, PROCESS};
+
+/// Which file: of which node, and its number.
+type Key = (NodeId, u64);
+
+/// The locks of one file.
+pub(super) struct FileLock {
+    object: Object,
+    /// By the number of the open file.
+    holders: Vec<(u64, Party)>,
+    waiters: Vec<(u64, Waiter)>,
+}
+
+/// What is asked for: the whole file or a part of it, locked so or given back.
+struct Wanted {
+    part: Option<(LockOwner, ByteRange)>,
+    kind: Option<LockKind>,
+}
+
+impl Wanted {
+    fn whole(kind: Option<LockKind>) -> Self {
+        Self { part: None, kind }
+    }
+}
+
+impl Disks {
+    /// Locks a file, or changes how it is locked. See
+    /// [`Volume::try_lock`](crate::Volume::try_lock).
+    ///
+    /// # Errors
+    /// `EAGAIN` where another open file's lock forbids it, `EBADF`.
+    #[track_caller]
+    pub fn try_lock(&self, fd: i32, kind: LockKind) -> Outcome<()> {
+        self.attempt(fd, &Wanted::whole(Some(kind)))
+    }
+
+    /// As [`Self::try_lock`], but waits for as long as another has the file locked.
+    ///
+    /// # Errors
+    /// `EBADF`; `EDEADLK` where nobody can wait: outside of any task; `EIO` as of
+    /// [`Self::blocking`].
+    #[track_caller]
+    pub fn lock(&self, fd: i32, kind: LockKind) -> Outcome<()> {
+        self.wait_and_lock(fd, &Wanted::whole(Some(kind)))
+    }
+
+    /// Gives a lock back. See [`Volume::unlock`](crate::Volume::unlock).
+    ///
+    /// # Errors
+    /// `EBADF`.
+    #[track_caller]
+    pub fn unlock(&self, fd: i32) -> Outcome<()> {
+        self.attempt(fd, &Wanted::whole(None))
+    }
+
+    /// Locks a part of a file, or gives it back. See
+    /// [`Volume::try_lock_range`](crate::Volume::try_lock_range). It `waits` for as long as another
+    /// owner has it locked, or not.
+    ///
+    /// # Errors
+    /// Those of [`Volume::try_lock_range`](crate::Volume::try_lock_range), and of [`Self::lock`]
+    /// where it waits.
+    #[track_caller]
+    pub fn lock_range(
+        &self,
+        fd: i32,
+        owner: LockOwner,
+        range: ByteRange,
+        kind: Option<LockKind>,
+        waits: bool,
+    ) -> Outcome<()> {
+        let wanted = Wanted { part: Some((owner, range)), kind };
+        match waits {
+            true => self.wait_and_lock(fd, &wanted),
+            false => self.attempt(fd, &wanted),
+        }
+    }
+
+    #[track_caller]
+    fn wait_and_lock(&self, fd: i32, wanted: &Wanted) -> Outcome<()> {
+        loop {
+            match self.blocking(Cost::Read, |disks| disks.attempt(fd, wanted)) {
+                Err(Errno::EAGAIN) => self.wait_for_lock(fd)?,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Takes a lock or gives it back, where that can be done at once; whoever waits looks again.
+    #[track_caller]
+    fn attempt(&self, fd: i32, wanted: &Wanted) -> Outcome<()> {
+        let (node, handle) = self.find(fd)?;
+        let Wanted { part, kind } = *wanted;
+        let (ino, open) = self.volume(node, |volume| {
+            match (part, kind) {
+                (None, Some(kind)) => volume.try_lock(handle, kind)?,
+                (None, None) => volume.unlock(handle)?,
+                (Some((owner, range)), kind) => {
+                    volume.try_lock_range(handle, owner, range, kind)?
+                }
+            }
+            let open = match part {
+                Some((LockOwner::Process, _)) => PROCESS,
+                _ => volume.open_number(handle)?,
+            };
+            Ok((volume.number(handle)?, open))
+        })?;
+        if let Some(kind) = kind {
+            self.note_holder((node, ino), open, kind, Location::caller());
+        }
+        self.settle_lock((node, ino));
+        Ok(())
+    }
+
+    fn note_holder(&self, key: Key, open: u64, kind: LockKind, site: &'static Location<'static>) {
+        let state = &mut *self.state.borrow_mut();
+        let lock = state.locks.entry(key).or_insert_with(|| FileLock {
+            object: Object::new(ResourceKind::FileLock, site),
+            holders: Vec::new(),
+            waiters: Vec::new(),
+        });
+        self.sim.with(|kernel| {
+            lock.holders.retain(|(holder, _)| *holder != open);
+            let party = Party { task: kernel.current_tag(), role: role(kind), site, count: 1 };
+            lock.holders.push((open, party));
+            kernel.operate(&mut lock.object, OpKind::Lock);
+        });
+    }
+
+    /// Forgets those who do not hold the locks of a file any more, and wakes who waits where there are
+    /// any.
+    pub(super) fn settle_lock(&self, key: Key) {
+        if !self.state.borrow().locks.contains_key(&key) {
+            return;
+        }
+        let (node, ino) = key;
+        let holds = self.volume(node, |volume| volume.locked_by(ino));
+        let state = &mut *self.state.borrow_mut();
+        let woken = self.sim.with(|kernel| settle(state, kernel, key, &holds));
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    /// Queues the current task until somebody gives a lock of the file back.
+    #[track_caller]
+    fn wait_for_lock(&self, fd: i32) -> Outcome<()> {
+        let (node, handle) = self.find(fd)?;
+        let ino = self.volume(node, |volume| volume.number(handle))?;
+        let (key, site) = ((node, ino), Location::caller());
+        let id = {
+            let state = &mut *self.state.borrow_mut();
+            state.next_wait += 1;
+            // Locked through a way that leaves no word here: there is nobody to wait for.
+            let lock = state.locks.get_mut(&key).ok_or(Errno::EDEADLK)?;
+            let parties: Vec<Party> = lock.holders.iter().map(|(_, party)| *party).collect();
+            let waiter = self.sim.with(|kernel| {
+                let (object, waker) = (&mut lock.object, kernel.own_waker());
+                Block::wait(Some(kernel), object, OpKind::Lock, site, &parties, waker)
+            });
+            lock.waiters.push((state.next_wait, waiter));
+            state.next_wait
+        };
+        let standing = Standing { disks: self, key, id };
+        while standing.stands() {
+            match threads::wait_for_wake() {
+                Some(true) => {}
+                Some(false) => return Err(Errno::EIO),
+                None => return Err(Errno::EDEADLK),
+            }
+        }
+        Ok(())
+    }
+
+    /// The process of a node is gone, and its locks with it.
+    pub(super) fn forget_locks(&self, node: NodeId) {
+        let mut state = self.state.borrow_mut();
+        state.locks.retain(|(of, _), lock| *of != node || !lock.waiters.is_empty());
+    }
+}
+
+fn settle(state: &mut State, kernel: &mut Kernel, key: Key, holds: &[u64]) -> Vec<Waker> {
+    let Some(lock) = state.locks.get_mut(&key) else { return Vec::new() };
+    lock.holders.retain(|(open, _)| holds.contains(open));
+    kernel.operate(&mut lock.object, OpKind::Unlock);
+    let mut woken = Vec::new();
+    for (_, waiter) in std::mem::take(&mut lock.waiters) {
+        woken.push(Block::wake(Some(kernel), &mut lock.object, waiter));
+    }
+    let parties: Vec<Party> = lock.holders.iter().map(|(_, party)| *party).collect();
+    Block::held_by(Some(kernel), &lock.object, &parties);
+    if lock.holders.is_empty() && lock.waiters.is_empty() {
+        state.locks.remove(&key);
+    }
+    woken
+}
+
+fn role(kind: LockKind) -> Role {
+    match kind {
+        LockKind::Exclusive => Role::Writes,
+        LockKind::Shared => Role::Reads,
+    }
+}
+
+/// A wait that is queued; dropping it ends it.
+struct Standing<'a> {
+    disks: &'a Disks,
+    key: Key,
+    id: u64,
+}
+
+impl Standing<'_> {
+    fn stands(&self) -> bool {
+        let state = self.disks.state.borrow();
+        let lock = state.locks.get(&self.key);
+        lock.is_some_and(|lock| lock.waiters.iter().any(|(id, _)| *id == self.id))
+    }
+}
+
+impl Drop for Standing<'_> {
+    fn drop(&mut self) {
+        let state = &mut *self.disks.state.borrow_mut();
+        let Some(lock) = state.locks.get_mut(&self.key) else { return };
+        let Some(at) = lock.waiters.iter().position(|(id, _)| *id == self.id) else { return };
+        let (_, waiter) = lock.waiters.remove(at);
+        let object = &mut lock.object;
+        drop(self.disks.sim.with(|kernel| Block::cancel(Some(kernel), object, waiter)));
+    }
+}
