@@ -18,6 +18,7 @@ pub(super) fn run(steps: &mut Steps) {
     steps.run("conformance", |tally| conformance::check(&[], tally));
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
+    steps.run("storage engines", engines);
     steps.run("fuzz kv recovery", |_| fuzz_recovery());
     steps.run("fuzz trace reader", |_| fuzz_traces());
     steps.run_plain("trace page in a browser", super::browser::check_page);
@@ -43,6 +44,13 @@ fn address_sanitizer(tally: &mut Tally) -> Result<Outcome> {
     cargo.arg("--target-dir").arg(process::target_dir().join("sanitizer"));
     cargo.env("RUSTFLAGS", "-Zsanitizer=address");
     count_tests(cargo, tally)
+}
+
+/// Engines from the registry, unmodified, with a thousand seeds each: a workspace of their own.
+fn engines(tally: &mut Tally) -> Result<Outcome> {
+    let test = ["test", "--release", "--manifest-path=examples/engines/Cargo.toml"];
+    let target = process::target_dir().join("engines");
+    count_tests(process::cargo(&test).arg("--target-dir").arg(target), tally)
 }
 
 fn fuzz_recovery() -> Result<Outcome> {

@@ -1,0 +1,1 @@
+//! Storage engines from the registry, unmodified, on the simulated disk: see `tests/`.
