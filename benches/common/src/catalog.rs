@@ -92,6 +92,20 @@ pub const WORKLOADS: &[Workload] = &[
     },
     Workload { name: "kv", operation: "cycle", operations: 5_000, counted: [100, 600], goals: &[] },
     Workload {
+        name: "disk-sync",
+        operation: "4 KiB written and synced",
+        operations: 100_000,
+        counted: [1_000, 6_000],
+        goals: &[],
+    },
+    Workload {
+        name: "disk-read",
+        operation: "4 KiB read",
+        operations: 200_000,
+        counted: [5_000, 25_000],
+        goals: &[],
+    },
+    Workload {
         name: "echo",
         operation: "round trip",
         operations: 50_000,
@@ -198,5 +212,12 @@ pub const MEMORY_CHECKS: &[MemoryCheck] = &[
         operation: "parked task, beyond its future",
         operations: 100_000,
         bytes_max: 400.0,
+    },
+    // A page in each GiB: its 4 KiB, and what it takes to find them.
+    MemoryCheck {
+        name: "memory-sparse",
+        operation: "GiB of a sparse file, with a page in it",
+        operations: 10_000,
+        bytes_max: 6_144.0,
     },
 ];

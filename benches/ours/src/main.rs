@@ -5,6 +5,8 @@
 compile_error!("detsim simulates under its cfg only: RUSTFLAGS='--cfg detsim' cargo build");
 
 mod cluster;
+#[path = "../../workloads/disk.rs"]
+mod disk;
 mod kv;
 #[path = "../../workloads/net.rs"]
 mod net;
@@ -20,7 +22,7 @@ use bench_common::Work;
 use crate::cluster::Conditions;
 
 fn main() -> ExitCode {
-    bench_common::peer_main(run, workloads::growth)
+    bench_common::peer_main(run, growth)
 }
 
 fn run(name: &str, operations: u64) -> Option<Work> {
@@ -31,8 +33,14 @@ fn run(name: &str, operations: u64) -> Option<Work> {
         "echo-rough" => Some(shared(Conditions::Rough, net::echo, operations)),
         "bulk-fair" => Some(shared(Conditions::Fair, net::bulk, operations)),
         "bulk-rough" => Some(shared(Conditions::Rough, net::bulk, operations)),
-        _ => net::network(name, operations).or_else(|| workloads::run(name, operations)),
+        _ => net::network(name, operations)
+            .or_else(|| disk::run(name, operations))
+            .or_else(|| workloads::run(name, operations)),
     }
+}
+
+fn growth(check: &str, operations: u64) -> Option<i64> {
+    disk::growth(check, operations).or_else(|| workloads::growth(check, operations))
 }
 
 fn shared(conditions: Conditions, work: fn(u64, u64), operations: u64) -> Work {

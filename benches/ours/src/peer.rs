@@ -14,10 +14,15 @@ pub(crate) use tokio::sync::mpsc::channel;
 pub(crate) use tokio::task::yield_now;
 pub(crate) use tokio::time::{sleep, timeout};
 
+/// Of the simulated disk.
+pub(crate) const DISK: &str = "/tmp";
+
 pub(crate) type JoinHandle = tokio::task::JoinHandle<()>;
 
 /// Runs `future` as the main task of a world of this seed.
 pub(crate) fn simulate<T>(seed: u64, future: impl Future<Output = T> + 'static) -> T {
+    // Files of std are the run's from now on, as under the attributes.
+    drop(detsim::__private::disks());
     let sim = Sim::new(seed);
     let output = sim.block_on(future).unwrap_or_else(|failure| panic!("{failure}"));
     black_box(sim.hash());

@@ -17,6 +17,9 @@ pub(crate) use tokio::sync::mpsc::channel;
 pub(crate) use tokio::task::yield_now;
 pub(crate) use tokio::time::{sleep, timeout};
 
+/// A file system in memory.
+pub(crate) const DISK: &str = "/dev/shm";
+
 pub(crate) type JoinHandle = tokio::task::JoinHandle<()>;
 
 /// Runs `future` on a fresh runtime. There is no scheduling choice here that a seed could move.
