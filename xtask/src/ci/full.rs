@@ -49,8 +49,9 @@ fn address_sanitizer(tally: &mut Tally) -> Result<Outcome> {
 /// Engines from the registry, unmodified, with a thousand seeds each: a workspace of their own.
 fn engines(tally: &mut Tally) -> Result<Outcome> {
     let test = ["test", "--release", "--manifest-path=examples/engines/Cargo.toml"];
-    let target = process::target_dir().join("engines");
-    count_tests(process::cargo(&test).arg("--target-dir").arg(target), tally)
+    let mut cargo = process::cargo(&test);
+    cargo.arg("--target-dir").arg(process::target_dir().join("engines"));
+    count_tests(cargo, tally)
 }
 
 fn fuzz_recovery() -> Result<Outcome> {

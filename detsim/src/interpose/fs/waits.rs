@@ -186,7 +186,11 @@ fn parts_of_a_file_are_locked_by_open_files() {
     let sim = Sim::new(3);
     let (_disks, node) = node(&sim, 0.0);
     let task = node.spawn("one", async {
-        let open = || File::options().read(true).write(true).create(true).open("/f").unwrap();
+        let open = || {
+            let options =
+                File::options().read(true).write(true).create(true).truncate(false).clone();
+            options.open("/f").unwrap()
+        };
         let (one, two) = (open(), open());
         assert_eq!(range_lock(&one, libc::F_OFD_SETLK, libc::F_WRLCK, 10, 10).0, 0);
         assert_eq!(range_lock(&two, libc::F_OFD_SETLK, libc::F_RDLCK, 0, 10).0, 0);

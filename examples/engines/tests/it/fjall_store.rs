@@ -48,8 +48,8 @@ fn fjall_keeps_what_it_acknowledged_on_a_disk_that_keeps_order(sim: &mut Sim) {
 /// lengths in it). No batch that was acknowledged is lost.
 #[test]
 fn fjall_does_not_open_after_a_batch_that_was_torn() {
-    let lost = losses::<Fjall>(CrashProfile::Ext4Ordered, Begins::Later, 400);
-    println!("fjall, ext4_ordered: {} of 400 seeds, such as: {:?}", lost.len(), lost.first());
+    let lost = losses::<Fjall>(CrashProfile::Ext4Ordered, Begins::Later, 150);
+    println!("fjall, ext4_ordered: {} of 150 seeds, such as: {:?}", lost.len(), lost.first());
     assert!(!lost.is_empty());
     let is_torn = |lost: &String| lost.contains("ChecksumMismatch") || lost.contains("a panic");
     assert!(lost.iter().all(is_torn), "{lost:?}");
@@ -57,8 +57,8 @@ fn fjall_does_not_open_after_a_batch_that_was_torn() {
 
 #[test]
 fn fjall_loses_transactions_to_a_drive_that_lies() {
-    let lost = losses::<Fjall>(CrashProfile::NoBarrier, Begins::Later, 200);
-    println!("fjall, no_barrier: {} of 200 seeds, such as: {:?}", lost.len(), lost.first());
+    let lost = losses::<Fjall>(CrashProfile::NoBarrier, Begins::Later, 20);
+    println!("fjall, no_barrier: {} of 20 seeds, such as: {:?}", lost.len(), lost.first());
     assert!(!lost.is_empty());
 }
 
@@ -67,7 +67,7 @@ fn fjall_loses_transactions_to_a_drive_that_lies() {
 /// directory in which every later open fails with `EEXIST`.
 #[test]
 fn fjall_is_never_opened_again_where_its_creation_was_cut_short() {
-    let lost = losses::<Fjall>(CrashProfile::Prefix, Begins::AtOnce, 200);
-    println!("fjall, made while the power goes: {} of 200 seeds", lost.len());
+    let lost = losses::<Fjall>(CrashProfile::Prefix, Begins::AtOnce, 60);
+    println!("fjall, made while the power goes: {} of 60 seeds", lost.len());
     assert!(lost.iter().any(|lost| lost.contains("AlreadyExists")), "{lost:?}");
 }
