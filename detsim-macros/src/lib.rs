@@ -61,6 +61,7 @@ impl fmt::Display for Role {
 /// | `start_paused = true` | whether the clock stands still until the test waits for it (async only) |
 /// | `flavor = "multi_thread"` | the runtime: `"current_thread"` or `"multi_thread"` (async only) |
 /// | `leaks = "fail"` | whether a task that is alive when the test ends fails it; `"ignore"`, as tokio does, otherwise |
+/// | `crash = "posix"` | what a loss of power may leave on every disk: `"prefix"`, `"ext4_ordered"`, `"metadata_log"`, `"posix"`, `"no_barrier"`; or `"exhaustive"`, which walks it: seed `n` loses its power at the `n`th set of survivors |
 /// | `minimize` | cut a failing run down to the choices that matter, at the end of the sweep |
 /// | `crate = "path"` | the crate to call, where it is not named `tokio` (async) or `detsim` |
 ///

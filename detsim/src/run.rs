@@ -5,6 +5,8 @@
 //! the kernel. Does not own: the process around a run ([`crate::attempt`], [`crate::worker`]) nor
 //! the kernel. Invariant: a run that failed has the hash of what it did until then.
 
+mod disks;
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::future::Future;
@@ -21,6 +23,7 @@ use crate::recording::Recording;
 use crate::spec::Spec;
 use crate::sweep::{fail, sweep};
 use crate::{attempt, signature};
+use disks::Walk;
 
 /// Runs a scenario of the kernel as a test: `run` gets a fresh simulation for every seed.
 ///
@@ -59,7 +62,9 @@ pub fn main<T>(spec: Spec, run: impl FnOnce(&mut Sim) -> T) -> T {
     let _alone = attempt::alone(seed, config.log.as_deref());
     let options =
         RunOptions { keeps: Keeps::All, strategy: config.strategy, ..RunOptions::default() };
-    run(&mut Sim::with_config(seed, sim_config(&spec, &options)))
+    let mut sim = Sim::with_config(seed, sim_config(&spec, &options));
+    disks::set_up(&sim, &spec, None);
+    run(&mut sim)
 }
 
 /// The simulation of a thread for which nobody opened one, to stay until it is dropped. What it does
@@ -83,7 +88,10 @@ fn drive(
     options: &RunOptions,
     run: &mut dyn FnMut(&mut Sim) -> Result<(), String>,
 ) -> RunOutcome {
+    let walk = Walk::of(spec, seed);
+    let seed = if walk.is_some() { Walk::SEED } else { seed };
     let mut sim = Sim::with_config(seed, sim_config(spec, options));
+    disks::set_up(&sim, spec, walk);
     // A run is not used again after a panic.
     let ended = catch_unwind(AssertUnwindSafe(|| run(&mut sim)));
     let ended = ended.map_err(|payload| {
@@ -92,6 +100,7 @@ fn drive(
         std::mem::forget(payload);
         message
     });
+    let ended = ended.map(|ended| ended.and_then(|()| disks::check_walk(&sim, spec, walk)));
     let so_far = measures(&sim, options);
     let (failure, escapes) = (sim.failure(), escapes(&sim));
     let leaked = leaked(spec, &sim);

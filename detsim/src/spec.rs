@@ -38,6 +38,7 @@ pub struct Spec {
     pub(crate) unhandled_panic: Option<&'static str>,
     pub(crate) runtime_name: Option<&'static str>,
     pub(crate) leaks: Option<&'static str>,
+    pub(crate) crash: Option<&'static str>,
     pub(crate) minimize: bool,
     pub(crate) limits: Limits,
 }
@@ -89,6 +90,7 @@ impl Spec {
             unhandled_panic: None,
             leaks: None,
             runtime_name: None,
+            crash: None,
             minimize: false,
             limits: Limits::DEFAULT,
         }
@@ -173,6 +175,16 @@ impl Spec {
     #[must_use]
     pub const fn runtime_name(mut self, name: &'static str) -> Self {
         self.runtime_name = Some(name);
+        self
+    }
+
+    /// What a loss of power may leave on the disks of a run, by the word of a
+    /// [`CrashProfile`](detsim_fs::CrashProfile); or `exhaustive`: seed 0 loses no power and counts the
+    /// sets of survivors that its losses could leave, seed `n` loses it at the `n`th of them, and nothing
+    /// else differs between seeds.
+    #[must_use]
+    pub const fn crash(mut self, crash: &'static str) -> Self {
+        self.crash = Some(crash);
         self
     }
 

@@ -48,7 +48,7 @@ impl Disks {
     pub fn blocking<R>(&self, cost: Cost, f: impl FnOnce(&Self) -> Outcome<R>) -> Outcome<R> {
         match self.course(cost)? {
             Course::AtOnce => f(self),
-            Course::Until(end) if cost == Cost::Read => {
+            Course::Until(end) if cost == Cost::Read && self.looks_late() => {
                 pass(end)?;
                 f(self)
             }
@@ -120,6 +120,11 @@ impl Disks {
                 (Some(_), _) => Course::NeverReturns,
             }
         })
+    }
+
+    /// What a call sees that only looks is as of its beginning or of its end.
+    fn looks_late(&self) -> bool {
+        self.call(self.node(), |call| call.disk.draw(call.kernel, "look", 2) == 1)
     }
 
     /// The node that runs loses its power now, and the thread that runs with it.

@@ -19,6 +19,10 @@ const STRATEGIES: &[&str] = &["random", "fifo"];
 
 const PREEMPTIONS: &[&str] = &["ops", "await"];
 const LEAKS: &[&str] = &["fail", "ignore"];
+/// What a loss of power may leave; and the walk through all of that.
+const CRASHES: &[&str] =
+    &["prefix", "ext4_ordered", "metadata_log", "posix", "no_barrier", "exhaustive"];
+const PROFILES: &[&str] = CRASHES.split_at(CRASHES.len() - 1).0;
 const FLAVORS: &[&str] = &["current_thread", "multi_thread"];
 
 const SEED: Argument = Argument::new("seed", Kind::Number, "847291");
@@ -30,12 +34,15 @@ const START_PAUSED: Argument = Argument::new("start_paused", Kind::Flag, "true")
 const FLAVOR: Argument =
     Argument::new("flavor", Kind::OneOf(FLAVORS), "\"current_thread\"").async_only();
 const LEAKED: Argument = Argument::new("leaks", Kind::OneOf(LEAKS), "\"fail\"");
+const CRASH: Argument = Argument::new("crash", Kind::OneOf(CRASHES), "\"ext4_ordered\"");
+const PROFILE: Argument = Argument::new("crash", Kind::OneOf(PROFILES), "\"ext4_ordered\"");
 const MINIMIZE: Argument = Argument::new("minimize", Kind::Switch, "true");
 const CRATE: Argument = Argument::new("crate", Kind::Root, "\"path::to::crate\"");
 
 const TEST: &[Argument] =
-    &[SEEDS, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, LEAKED, MINIMIZE, CRATE];
-const MAIN: &[Argument] = &[SEED, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, CRATE];
+    &[SEEDS, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, CRASH, LEAKED, MINIMIZE, CRATE];
+const MAIN: &[Argument] =
+    &[SEED, STRATEGY, MAX_STEPS, PREEMPT, START_PAUSED, FLAVOR, PROFILE, CRATE];
 
 /// One argument that may be given.
 struct Argument {

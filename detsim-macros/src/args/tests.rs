@@ -105,6 +105,34 @@ fn minimize_may_be_bare_or_have_a_value() {
 }
 
 #[test]
+fn a_crash_is_a_profile_and_in_a_test_a_walk() {
+    check_detsim(
+        Role::Test,
+        Shape::Async,
+        r#"crash = "exhaustive""#,
+        expect![[r#"
+            . crash ("exhaustive")
+        "#]],
+    );
+    check_detsim(
+        Role::Main,
+        Shape::Scenario,
+        r#"crash = "posix""#,
+        expect![[r#"
+            . crash ("posix")
+        "#]],
+    );
+    check_detsim(
+        Role::Main,
+        Shape::Scenario,
+        r#"crash = "exhaustive""#,
+        expect![[r#"
+            error: `crash` cannot be "exhaustive"; it is one of "prefix", "ext4_ordered", "metadata_log", "posix", "no_barrier"
+        "#]],
+    );
+}
+
+#[test]
 fn what_is_right_is_kept_beside_what_is_wrong() {
     check_detsim(
         Role::Test,
@@ -114,7 +142,7 @@ fn what_is_right_is_kept_beside_what_is_wrong() {
             . strategy ("random")
             . max_steps (7)
             error: `seeds` takes an integer of at least 1, as in `seeds = 5000`
-            error: unknown argument `flavour` (did you mean `flavor`?); `#[detsim::test]` takes `seeds`, `strategy`, `max_steps`, `preempt`, `start_paused`, `flavor`, `leaks`, `minimize`, `crate`
+            error: unknown argument `flavour` (did you mean `flavor`?); `#[detsim::test]` takes `seeds`, `strategy`, `max_steps`, `preempt`, `start_paused`, `flavor`, `crash`, `leaks`, `minimize`, `crate`
             error: `start_paused` has no meaning here: a `fn(sim: &mut Sim)` runs on the kernel, without a tokio runtime
         "#]],
     );

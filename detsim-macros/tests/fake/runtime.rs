@@ -76,6 +76,10 @@ impl Spec {
         self.called("runtime_name", name)
     }
 
+    pub(crate) fn crash(self, crash: &'static str) -> Self {
+        self.called("crash", crash)
+    }
+
     pub(crate) fn tokio_test(self) -> Self {
         self.called("tokio_test", "")
     }

@@ -15,6 +15,7 @@ async fn a_bare_attribute_asks_for_nothing() {
     preempt = "await",
     start_paused = true,
     flavor = "current_thread",
+    crash = "exhaustive",
     crate = "crate::fake"
 )]
 async fn every_argument_is_passed_on_in_order() {
@@ -25,6 +26,7 @@ async fn every_argument_is_passed_on_in_order() {
         "preempt(await)",
         "start_paused(true)",
         "flavor(current_thread)",
+        "crash(exhaustive)",
     ]);
 }
 

@@ -49,4 +49,10 @@ fn runtime_of_a_scenario(_: &mut fake::Sim) {}
 #[detsim_macros::test(seeds = , crate = "crate::fake")]
 async fn syntax() {}
 
+#[detsim_macros::test(crash = "ext4", crate = "crate::fake")]
+async fn unknown_profile() {}
+
+#[detsim_macros::main(crash = "exhaustive", crate = "crate::fake")]
+async fn a_main_walks_nothing() {}
+
 fn main() {}
