@@ -94,7 +94,11 @@ impl Disks {
     fn wait_and_lock(&self, fd: i32, wanted: &Wanted) -> Outcome<()> {
         loop {
             match self.blocking(Cost::Read, |disks| disks.attempt(fd, wanted)) {
-                Err(Errno::EAGAIN) => self.wait_for_lock(fd)?,
+                // Others ran while the call took its time: the lock may be free by now.
+                Err(Errno::EAGAIN) => match self.attempt(fd, wanted) {
+                    Err(Errno::EAGAIN) => self.wait_for_lock(fd)?,
+                    outcome => return outcome,
+                },
                 outcome => return outcome,
             }
         }
