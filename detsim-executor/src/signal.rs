@@ -93,11 +93,23 @@ impl Node {
     }
 }
 
-/// Whoever runs sends its own process a signal. False where nobody of it ever asked for this one, and
-/// nothing has happened.
+/// Whoever runs sends its own process a signal, which comes once it lets others run. False where nobody
+/// of it ever asked for this one: then none comes.
 pub fn raise(signal: i32) -> bool {
-    let handler = context::with(|kernel| kernel.handler(signal).cloned()).flatten();
-    handler.as_ref().inspect(|handler| (handler.take)(&*handler.state)).is_some()
+    let of_current =
+        |kernel: &mut Kernel| Some((kernel.handler(signal)?.clone(), kernel.current_node()));
+    let (Some(sim), Some((handler, id))) = (context::sim(), context::with(of_current).flatten())
+    else {
+        return false;
+    };
+    let node = (id != NodeId::NONE).then(|| Node { sim: sim.clone(), id });
+    let come = move || match node {
+        None => (handler.take)(&*handler.state),
+        Some(node) if node.is_there() => node.enter(|| (handler.take)(&*handler.state)),
+        Some(_) => {}
+    };
+    sim.immediately(come);
+    true
 }
 
 /// What becomes of the process of whoever runs by a signal that nobody of it asked for. False where
@@ -169,6 +181,8 @@ mod tests {
         let (count, handler) = counter();
         asks.enter(|| context::with(|kernel| drop(kernel.set_handler(SIGINT, handler))));
         assert!(asks.enter(|| raise(SIGINT)) && !other.enter(|| raise(SIGINT)));
+        assert_eq!(count.load(Relaxed), 0);
+        sim.run().unwrap();
         assert!(other.enter(|| raise_unasked(17)) && other.is_up());
         assert!(other.enter(|| raise_unasked(SIGINT)) && !other.is_up());
         assert_eq!((count.load(Relaxed), asks.is_up()), (1, true));

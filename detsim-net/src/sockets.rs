@@ -118,6 +118,8 @@ pub(crate) struct Entry {
     pub(crate) waits: Waits,
     /// What tokio would still take it to be ready for: [read, write].
     pub(crate) ready: [bool; 2],
+    /// What a program has said that it is not ready for, whatever is so, until something happens to it.
+    pub(crate) denied: [bool; 2],
     /// Whether an operation that is under way has asked to be stopped: [read, write].
     pub(crate) asked: [bool; 2],
     /// Who used it last: [read, write].
@@ -403,6 +405,7 @@ impl World {
             object,
             waits: Waits::default(),
             ready: [false, false],
+            denied: [false, false],
             asked: [false, false],
             parties: [None, None],
             options,
@@ -436,8 +439,10 @@ impl World {
     pub(crate) fn notify(&mut self, kernel: &mut Kernel, key: SocketKey, side: Side) {
         let Self { sockets, woken, .. } = self;
         let Some(entry) = sockets.get_mut(key) else { return };
-        entry.ready[0] |= side.meets(Side::Read);
-        entry.ready[1] |= side.meets(Side::Write);
+        for (at, end) in [(0, Side::Read), (1, Side::Write)] {
+            entry.ready[at] |= side.meets(end);
+            entry.denied[at] &= !side.meets(end);
+        }
         entry.waits.wake(kernel, &mut entry.object, side, woken);
     }
 

@@ -151,8 +151,8 @@ impl World {
     pub(super) fn remembered(&mut self, key: SocketKey) -> Result<Readiness> {
         let truth = self.truth(key)?;
         let entry = self.entry_mut(key)?;
-        entry.ready[0] |= truth.readable;
-        entry.ready[1] |= truth.writable;
+        entry.ready[0] |= truth.readable && !entry.denied[0];
+        entry.ready[1] |= truth.writable && !entry.denied[1];
         let [readable, writable] = entry.ready;
         Ok(Readiness { readable, writable, ..truth })
     }

@@ -39,6 +39,8 @@ pub struct How<'a> {
     op: OpKind,
     pub(super) site: &'static Location<'static>,
     ticket: Option<&'a mut Ticket>,
+    /// Whether it is one of the operations of which a task may do so many at a time.
+    costs: bool,
 }
 
 impl<'a> How<'a> {
@@ -63,7 +65,7 @@ impl<'a> How<'a> {
             OpKind::Send | OpKind::Connect => Side::Write,
             _ => Side::Read,
         };
-        Self { side, op, site, ticket }
+        Self { side, op, site, ticket, costs: true }
     }
 }
 
@@ -412,7 +414,9 @@ impl Socket {
             (false, true) => Side::Write,
             _ => Side::Read,
         };
-        self.poll(cx, How { side, ..how }, |world, _, key| {
+        // As in tokio: who only waits for readiness, as a future, may do so as often as it likes.
+        let costs = how.ticket.is_none();
+        self.poll(cx, How { side, costs, ..how }, |world, _, key| {
             let ready = world.remembered(key)?;
             let met = (reads && ready.readable) || (writes && ready.writable);
             if met { Ok(ready) } else { Err(Errno::AGAIN) }
@@ -433,6 +437,8 @@ impl Socket {
             if let Ok(entry) = world.entry_mut(self.key) {
                 entry.ready[0] &= !read;
                 entry.ready[1] &= !write;
+                entry.denied[0] |= read;
+                entry.denied[1] |= write;
             }
         });
     }
@@ -491,7 +497,7 @@ impl Socket {
         how: How<'_>,
         mut f: impl FnMut(&mut World, &mut Kernel, SocketKey) -> Result<R>,
     ) -> Poll<io::Result<R>> {
-        let How { side, op, site, mut ticket } = how;
+        let How { side, op, site, mut ticket, costs } = how;
         let mut foreign = None;
         loop {
             let mut section = self.sockets.world.enter();
@@ -503,7 +509,7 @@ impl Socket {
                 Begins::Later => return Poll::Pending,
                 Begins::Never(gone) => return Poll::Ready(Err(gone())),
             }
-            if !kernel.has_budget() {
+            if costs && !kernel.has_budget() {
                 drop(section);
                 yield_with(cx.waker());
                 return Poll::Pending;
@@ -512,7 +518,9 @@ impl Socket {
             let error = result.as_ref().err().copied();
             world.note(kernel, self.key, op, side, site, error);
             if error != Some(Errno::AGAIN) {
-                kernel.spend_budget();
+                if costs {
+                    kernel.spend_budget();
+                }
                 leave(&mut section);
                 return Poll::Ready(result.map_err(io::Error::from));
             }

@@ -160,6 +160,8 @@ impl Registration {
         site: &'static Location<'static>,
     ) -> Poll<io::Result<Event>> {
         self.outside.ask();
+        // As in tokio: who only waits, as a future, may do so as often as it likes.
+        let costs = !matches!(want, Want::Future(..));
         let (place, mask) = self.place(want);
         let mut foreign = None;
         loop {
@@ -170,13 +172,16 @@ impl Registration {
                 if kernel.stops_before(object, OpKind::Read, asked, cx.waker()) {
                     return Poll::Pending;
                 }
-                if !kernel.has_budget() {
+                if costs && !kernel.has_budget() {
                     drop(section);
                     yield_with(cx.waker());
                     return Poll::Pending;
                 }
             }
             if let Some(seen) = self.seen(&mut section, place, mask) {
+                if let (true, Some(kernel)) = (costs, section.both().1) {
+                    kernel.spend_budget();
+                }
                 self.leave(section, place);
                 return Poll::Ready(seen);
             }
@@ -217,9 +222,6 @@ impl Registration {
         let is_over = state.is_shut || was_woken || !event.ready.is_empty();
         if let Some(kernel) = kernel {
             kernel.operate(&mut state.object, OpKind::Read);
-            if is_over {
-                kernel.spend_budget();
-            }
         }
         state.asked &= !is_over;
         is_over.then(|| if state.is_shut { Err(gone()) } else { Ok(event) })
