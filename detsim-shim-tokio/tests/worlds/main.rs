@@ -143,7 +143,8 @@ programs! {
         a_pipe_without_a_reader_breaks a_full_pipe_waits an_end_of_a_pipe_is_taken_out
         pipes_of_the_system_carry_bytes what_is_no_end_of_a_pipe_is_refused
         a_pipe_of_the_system_breaks who_waits_to_be_accepted_is_reset
-        tries_leave_readiness_as_it_is;
+        tries_leave_readiness_as_it_is readiness_is_asked_for_as_often_as_one_likes
+        what_a_program_denies_is_not_ready;
 }
 
 #[cfg(target_os = "linux")]

@@ -3,6 +3,9 @@
 use super::Log;
 use super::tokio;
 
+use std::io;
+use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
@@ -197,7 +200,7 @@ pub(crate) async fn an_end_of_a_pipe_is_taken_out(log: Log) {
 }
 
 pub(crate) async fn pipes_of_the_system_carry_bytes(log: Log) {
-    let (reads, writes) = std::io::pipe().unwrap();
+    let (reads, writes) = io::pipe().unwrap();
     let mut receiver = pipe::Receiver::from_owned_fd(reads.into()).unwrap();
     let mut sender = pipe::Sender::from_owned_fd(writes.into()).unwrap();
     log.done("too early", receiver.try_read(&mut [0]));
@@ -214,8 +217,8 @@ pub(crate) async fn pipes_of_the_system_carry_bytes(log: Log) {
 }
 
 pub(crate) async fn what_is_no_end_of_a_pipe_is_refused(log: Log) {
-    let (reads, writes) = std::io::pipe().unwrap();
-    let text = |error: std::io::Error| error.to_string();
+    let (reads, writes) = io::pipe().unwrap();
+    let text = |error: io::Error| error.to_string();
     log.add(text(pipe::Sender::from_owned_fd(reads.into()).unwrap_err()));
     log.add(text(pipe::Receiver::from_owned_fd(writes.into()).unwrap_err()));
     let (socket, _peer) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -223,7 +226,7 @@ pub(crate) async fn what_is_no_end_of_a_pipe_is_refused(log: Log) {
 }
 
 pub(crate) async fn a_pipe_of_the_system_breaks(log: Log) {
-    let (reads, writes) = std::io::pipe().unwrap();
+    let (reads, writes) = io::pipe().unwrap();
     let mut sender = pipe::Sender::from_owned_fd(writes.into()).unwrap();
     drop(reads);
     log.result("write", sender.write(b"x").await);
@@ -259,4 +262,20 @@ pub(crate) async fn tries_leave_readiness_as_it_is(log: Log) {
     log.add(b.ready(Interest::READABLE).await.unwrap().is_readable());
     log.done("nothing", b.try_read(&mut [0]));
     log.add(timeout(Duration::from_millis(1), b.readable()).await.is_err());
+}
+
+pub(crate) async fn readiness_is_asked_for_as_often_as_one_likes(log: Log) {
+    let (sender, _receiver) = pipe::pipe().unwrap();
+    sender.writable().await.unwrap();
+    let mut cx = Context::from_waker(Waker::noop());
+    let mut is_ready = || pin!(sender.writable()).poll(&mut cx).is_ready();
+    log.add((0..500).filter(|_| is_ready()).count());
+}
+
+pub(crate) async fn what_a_program_denies_is_not_ready(log: Log) {
+    let (sender, _receiver) = pipe::pipe().unwrap();
+    sender.writable().await.unwrap();
+    log.done("denied", sender.try_io(|| io::Result::<()>::Err(io::ErrorKind::WouldBlock.into())));
+    log.done("still", sender.try_io(|| Ok(())));
+    log.add(timeout(Duration::from_millis(5), sender.writable()).await.is_err());
 }
