@@ -264,7 +264,11 @@ struct DropsIt<'a> {
 impl Drop for DropsIt<'_> {
     #[cold]
     fn drop(&mut self) {
-        *self.dropped = drop_future(self.body, self.word);
+        // In a section that the panic left open nothing can be entered, and a second panic would end the
+        // process: the first one is to be told.
+        if !here::is_in_section() {
+            *self.dropped = drop_future(self.body, self.word);
+        }
     }
 }
 
