@@ -176,7 +176,7 @@ pub(crate) fn set_may_block(may_block: bool) -> bool {
 }
 
 /// Whether what this thread asks the system for is the kernel's own business, not the program's.
-pub(crate) fn is_outside() -> bool {
+pub fn is_outside() -> bool {
     HERE.with(|here| here.outside.get())
 }
 

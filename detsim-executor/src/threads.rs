@@ -12,4 +12,4 @@ pub use crate::baton::{
     is_waited_for_elsewhere, join_thread, leave_thread, move_waits, pass_time, sleep, wait_at,
     wait_for_wake, wake_at, wake_from_elsewhere, yield_thread,
 };
-pub use crate::here::{OutsideMark, is_started, outside};
+pub use crate::here::{OutsideMark, is_outside, is_started, outside};

@@ -77,7 +77,7 @@ const REPEATABLE: [&[&str]; 3] = [
 /// Runs each repeatable command in two processes and demands the same bytes.
 fn determinism() -> Result {
     for command in REPEATABLE {
-        let run = || process::output(process::program(std::env::current_exe()?).args(command));
+        let run = || process::output(process::program(process::this_program()?).args(command));
         let (first, second) = (run()?, run()?);
         let name = command.join(" ");
         if let Some((number, one, other)) = first_difference(&first, &second) {

@@ -62,6 +62,14 @@ pub(crate) fn target_dir() -> PathBuf {
     beside.unwrap_or_else(|| root().join("target"))
 }
 
+/// This very program. Where a test run has built it anew meanwhile, the new one is the same.
+pub(crate) fn this_program() -> Result<PathBuf> {
+    let exe = std::env::current_exe()?;
+    let path = exe.to_string_lossy();
+    // What the system calls a program whose file was replaced.
+    Ok(path.strip_suffix(" (deleted)").map_or_else(|| exe.clone(), PathBuf::from))
+}
+
 /// The target directories of this workspace: of plain builds, and of those under `--cfg detsim`.
 pub(crate) fn target_dirs() -> Vec<PathBuf> {
     let target = target_dir();

@@ -82,7 +82,7 @@ mod tests {
         let options = options(&["--only", "yield-1,mem"]);
         let workloads: Vec<_> = options.workloads().map(|workload| workload.name).collect();
         assert_eq!(workloads, ["yield-10", "yield-100", "yield-10k", "yield-100k"]);
-        assert_eq!(options.memory_checks().count(), 4);
+        assert_eq!(options.memory_checks().count(), 5);
     }
 
     #[test]

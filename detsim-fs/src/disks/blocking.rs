@@ -92,7 +92,11 @@ impl Disks {
             threads::fail_call();
             return Err(Errno::EIO);
         }
-        if self.at_once.get() || !self.sim.with(|kernel| kernel.is_in_task()) {
+        // What runs while a panic unwinds is not waited for: neither is the panic's own message.
+        if self.at_once.get()
+            || std::thread::panicking()
+            || !self.sim.with(|kernel| kernel.is_in_task())
+        {
             return Ok(Course::AtOnce);
         }
         let kind = cost.operation();

@@ -81,6 +81,9 @@ fn program() -> Option<PathBuf> {
 /// The disks of the run that this thread drives; `None` where a call is the system's.
 pub(crate) fn disks() -> Option<Rc<Disks>> {
     context::glance(|_| ())?;
+    if threads::is_outside() {
+        return None;
+    }
     let disks = Disks::current()?;
     disks.set_home_once(|| own().home.clone());
     Some(disks)
@@ -113,6 +116,13 @@ fn is_input(path: &Path, errno: Errno) -> bool {
     }
     let Own { home, program } = own();
     path.is_relative() || path.starts_with(home) || path.starts_with(program)
+}
+
+/// Is there an input where the run has nothing, so that a look at it is the system's, and no part of
+/// the run? What looks up the places of a stack reads the program so, once in a process.
+fn is_of_system(disks: &Disks, path: &Path) -> bool {
+    let known = disks.names(|volume| volume.symlink_metadata(path));
+    known.err().is_some_and(|errno| is_input(path, errno))
 }
 
 /// Makes the directories on the disk that a new file needs and that are there in reality, below the

@@ -12,7 +12,7 @@ use detsim_fs::{Cost, Errno, OpenFlags, Outcome};
 use libc::{DIR, c_char, c_int, dirent64};
 
 use super::super::real::real;
-use super::{answer, is_input, of_fd, of_path, set_errno, shapes};
+use super::{answer, is_input, is_of_system, of_fd, of_path, set_errno, shapes};
 
 /// High bits that no pointer of a program has.
 const MARK: usize = 0xDE75 << 48;
@@ -59,7 +59,8 @@ fn opened(outcome: Outcome<c_int>) -> *mut DIR {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn opendir(path: *const c_char) -> *mut DIR {
     // SAFETY: the caller vouches for it.
-    if let Some((disks, at)) = unsafe { of_path(path) } {
+    let simulated = unsafe { of_path(path) };
+    if let Some((disks, at)) = simulated.filter(|(disks, at)| !is_of_system(disks, at)) {
         let flags = OpenFlags { read: true, directory: true, ..OpenFlags::default() };
         match disks.blocking(Cost::Read, |disks| disks.open(at, flags, 0)) {
             Err(errno) if is_input(at, errno) => {}

@@ -11,7 +11,9 @@ use std::rc::Rc;
 use detsim_fs::{Cost, Disks, Errno, Metadata, OpenFlags, Outcome, Volume};
 use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, size_t, ssize_t};
 
-use super::{answer, done, fifo, is_input, of_fd, of_path, own, shapes, take_up_parents};
+use super::{
+    answer, done, fifo, is_input, is_of_system, of_fd, of_path, own, shapes, take_up_parents,
+};
 
 /// The system's own call.
 macro_rules! system {
@@ -30,13 +32,21 @@ macro_rules! simulated {
     };
 }
 
+/// The same, for a call that only looks.
+macro_rules! looked_at {
+    ($path:expr) => {
+        simulated!($path).filter(|(disks, path)| !is_of_system(disks, path))
+    };
+}
+
 // ------------------------------------------------------------ opening
 
 /// # Safety
 /// As of libc's `open`: the path ends in a zero.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
-    if let Some((disks, path)) = simulated!(path) {
+    let simulated = if looks_only(flags) { looked_at!(path) } else { simulated!(path) };
+    if let Some((disks, path)) = simulated {
         if let Some(fd) = fifo::open(&disks, path, flags) {
             return fd;
         }
@@ -177,8 +187,11 @@ fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metada
         false => volume.metadata(path),
     };
     if dir == AT_FDCWD || path.is_absolute() {
-        let outcome = look(&*super::disks()?, known);
-        return match outcome {
+        let disks = super::disks()?;
+        if is_of_system(&disks, path) {
+            return None;
+        }
+        return match look(&disks, known) {
             Err(errno) if is_input(path, errno) => None,
             outcome => Some(outcome),
         };
@@ -191,7 +204,7 @@ fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metada
 /// As of libc's `access`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn access(path: *const c_char, mode: c_int) -> c_int {
-    if let Some((disks, path)) = simulated!(path) {
+    if let Some((disks, path)) = looked_at!(path) {
         let wants = |bit: c_int| mode & bit != 0;
         let ask = |volume: &mut Volume| {
             volume.access(path, wants(libc::R_OK), wants(libc::W_OK), wants(libc::X_OK))
@@ -208,7 +221,7 @@ unsafe extern "C-unwind" fn access(path: *const c_char, mode: c_int) -> c_int {
 /// As of libc's `readlink`: the path ends in a zero, `to` is valid for `len` bytes.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn readlink(path: *const c_char, to: *mut c_char, len: size_t) -> ssize_t {
-    if let Some((disks, path)) = simulated!(path) {
+    if let Some((disks, path)) = looked_at!(path) {
         match look(&disks, |volume| volume.read_link(path)) {
             Err(errno) if is_input(path, errno) => {}
             Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
@@ -228,7 +241,7 @@ unsafe extern "C-unwind" fn readlink(path: *const c_char, to: *mut c_char, len: 
 /// As of libc's `realpath`: the path ends in a zero, `to` is null or has room for a path.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
-    if let Some((disks, path)) = simulated!(path) {
+    if let Some((disks, path)) = looked_at!(path) {
         match look(&disks, |volume| volume.canonicalize(path)) {
             Err(errno) if is_input(path, errno) => {}
             Err(errno) => {

@@ -143,6 +143,24 @@ fn files_are_written_by_the_clock_that_the_run_reads() {
 }
 
 #[test]
+fn what_is_no_part_of_the_run_takes_none_of_its_time() {
+    super::link_in();
+    Sim::new(7)
+        .block_on(async {
+            let before = detsim_executor::context::now();
+            assert!(fs::read_to_string("Cargo.toml").unwrap().contains("[package]"));
+            // Places are looked up in the file of the program.
+            assert!(!std::backtrace::Backtrace::force_capture().to_string().is_empty());
+            let passed = detsim_executor::context::now().as_nanos() - before.as_nanos();
+            assert!(passed < 1_000, "{passed} ns");
+            fs::write("/of-the-run", "waits").unwrap();
+            let passed = detsim_executor::context::now().as_nanos() - before.as_nanos();
+            assert!(passed > 1_000, "{passed} ns");
+        })
+        .unwrap();
+}
+
+#[test]
 fn a_loss_of_power_reaches_code_that_knows_nothing_of_it() {
     super::link_in();
     let sim = Sim::new(3);
