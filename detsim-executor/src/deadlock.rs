@@ -335,11 +335,14 @@ impl fmt::Display for BlockedTask {
 impl WaitsFor {
     /// Those who have to act for the wait to end.
     fn awaited(&self) -> impl Iterator<Item = &PartyShown> {
-        let has = |role| self.parties.iter().any(move |party| party.role == role);
         // Readers let each other in: only who waits in front to write keeps another one out.
-        let passed = if has(Role::Ahead) { Role::Reads } else { Role::LastUsed };
-        // Who used something last need not be who would use it next.
-        let acts = move |role| role != Role::LastUsed && role != passed;
+        let is_behind = self.parties.iter().any(|party| party.role == Role::Ahead);
+        let acts = move |role| match role {
+            // Who used something last need not be who would use it next.
+            Role::LastUsed => false,
+            Role::Reads => !is_behind,
+            _ => true,
+        };
         self.parties.iter().filter(move |party| !party.finished && acts(party.role))
     }
 }

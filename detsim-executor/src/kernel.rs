@@ -244,8 +244,7 @@ impl Kernel {
     /// Makes the task of this word ready; a word of the past does nothing.
     #[inline]
     pub fn wake(&mut self, word: u64) {
-        let (_, index) = unpack(word);
-        if self.tasks.get(index).is_some_and(|slot| slot.word == word) {
+        if let Some(index) = self.slot_of(word) {
             if self.threads.has_hosts() {
                 self.threads.note_wake(index);
             }
@@ -255,10 +254,14 @@ impl Kernel {
 
     /// The wait is over in which the task's poll was put aside: that poll goes on.
     pub(crate) fn resume(&mut self, word: u64) {
+        self.slot_of(word).into_iter().for_each(|index| self.wake_slot(index));
+    }
+
+    /// Where the task of a word is.
+    #[inline]
+    fn slot_of(&self, word: u64) -> Option<u32> {
         let (_, index) = unpack(word);
-        if self.tasks.get(index).is_some_and(|slot| slot.word == word) {
-            self.wake_slot(index);
-        }
+        self.tasks.get(index).filter(|slot| slot.word == word).map(|_| index)
     }
 
     /// Makes the task in a slot ready.

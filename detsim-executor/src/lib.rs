@@ -41,7 +41,7 @@ mod site;
 mod sleep;
 mod slot;
 mod slots;
-mod stack;
+pub mod stack;
 mod task;
 pub mod threads;
 pub mod time;

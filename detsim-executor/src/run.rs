@@ -2,9 +2,9 @@
 //!
 //! Owns: what happens next, again and again: a poll, or the earliest timer, callback or delivery;
 //! and the end of a run. Does not own: any decision (those are the scheduler's and the choices'), nor
-//! what is found out about a stuck run (`run/diagnosis.rs`). Invariants: all user code of a run is called from here,
-//! with the kernel not borrowed; a panic in it never leaves the loop; equal instants happen in the
-//! order of their sequence.
+//! what is found out about a stuck run (`run/diagnosis.rs`). Invariants: all user code of a run is
+//! called from here, with the kernel not borrowed; a panic in it never leaves the loop; equal instants
+//! happen in the order of their sequence.
 
 mod diagnosis;
 

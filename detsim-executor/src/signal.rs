@@ -87,8 +87,15 @@ impl Node {
         let handler = self.enter(|| context::with(|kernel| kernel.handler(signal).cloned()));
         match handler.flatten() {
             Some(handler) => self.enter(|| (handler.take)(&*handler.state)),
-            None if HARMLESS.contains(&signal) => {}
-            None => self.kill(),
+            None => self.take_unasked(signal),
+        }
+    }
+
+    /// A signal that nobody of it asked for ends its process, unless it is one that ends none.
+    #[track_caller]
+    fn take_unasked(&self, signal: i32) {
+        if !HARMLESS.contains(&signal) {
+            self.kill();
         }
     }
 }
@@ -116,14 +123,10 @@ pub fn raise(signal: i32) -> bool {
 /// that is no node's, but the one that the simulation runs in, and nothing has happened.
 pub fn raise_unasked(signal: i32) -> bool {
     let node = context::with(|kernel| kernel.current_node());
-    let (Some(sim), Some(node)) = (context::sim(), node.filter(|node| *node != NodeId::NONE))
-    else {
+    let (Some(sim), Some(id)) = (context::sim(), node.filter(|node| *node != NodeId::NONE)) else {
         return false;
     };
-    if !HARMLESS.contains(&signal) {
-        let node = Node { sim, id: node };
-        node.kill();
-    }
+    Node { sim, id }.take_unasked(signal);
     true
 }
 

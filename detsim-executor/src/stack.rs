@@ -1,7 +1,7 @@
 //! Await stacks: where, in the chain of awaits, a task waits.
 //!
 //! Owns: an unresolved backtrace taken at a wait, and the text of it: the frames of the program
-//! under test, outermost last. Does not own: when one is taken. Invariant: names and lines are
+//! under test, outermost last; and the reading of printed ones. Does not own: when one is taken. Invariant: names and lines are
 //! looked up only when a report is printed, since that costs a hundred milliseconds.
 
 use crate::site;
@@ -47,28 +47,52 @@ impl Stack {
     }
 }
 
-/// Picks the program's frames out of a printed backtrace.
-fn frames_of(text: &str) -> Vec<String> {
-    let mut frames = Vec::new();
-    let mut function = "";
+/// A frame of a printed backtrace.
+#[derive(Clone, Debug)]
+pub struct Frame<'a> {
+    /// Its lines, as they were printed.
+    pub text: String,
+    /// What it is a call of.
+    pub function: &'a str,
+    /// File, line and column, where they are known.
+    pub place: Option<&'a str>,
+}
+
+/// The frames of a printed backtrace down to where the simulation polls the task: below there is only
+/// the run loop.
+pub fn frames_of_poll(text: &str) -> Vec<Frame<'_>> {
+    let mut frames: Vec<Frame<'_>> = Vec::new();
     for line in text.lines() {
-        let line = line.trim_start();
-        if let Some(place) = line.strip_prefix("at ") {
-            if is_users(function, place) {
-                frames.push(format!("{} at {}", short(function), shown_place(place)));
+        if let Some(place) = line.trim_start().strip_prefix("at ") {
+            if let Some(frame) = frames.last_mut() {
+                frame.text.push('\n');
+                frame.text.push_str(line);
+                frame.place = Some(place);
             }
-            // The same boundary where the debug information has lines only, and names no types.
-            if function == "poll" && place.contains("/slot.rs:") && is_of(place, "detsim-executor")
-            {
-                break;
-            }
-        } else if let Some((_, name)) = line.split_once(": ") {
-            function = name;
-        }
-        if function.contains("detsim_executor::slot::Body>::poll") {
-            break; // below this frame there is only the run loop
+        } else if let Some((_, function)) = line.split_once(": ") {
+            frames.push(Frame { text: line.to_owned(), function, place: None });
         }
     }
+    let end = frames.iter().position(is_poll).unwrap_or(frames.len());
+    frames.truncate(end);
+    frames
+}
+
+/// The frame of the poll; where the debug information has lines only, it is told by its file.
+fn is_poll(frame: &Frame<'_>) -> bool {
+    let is_in_slot = |place: &str| place.contains("/slot.rs:") && is_of(place, "detsim-executor");
+    frame.function.contains("detsim_executor::slot::Body>::poll")
+        || frame.function == "poll" && frame.place.is_some_and(is_in_slot)
+}
+
+/// Picks the program's frames out of a printed backtrace.
+fn frames_of(text: &str) -> Vec<String> {
+    let frames = frames_of_poll(text).into_iter();
+    let known = frames.filter_map(|frame| Some((frame.function, frame.place?)));
+    let users = known.filter(|(function, place)| is_users(function, place));
+    let mut frames: Vec<String> = users
+        .map(|(function, place)| format!("{} at {}", short(function), shown_place(place)))
+        .collect();
     frames.dedup();
     frames
 }

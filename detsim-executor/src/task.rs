@@ -56,8 +56,8 @@ pub(crate) struct Slot {
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
-/// Whether a task runs whatever its group does, and what it has spent of the budget of its last poll, where it was
-/// stopped: the next poll goes on with what is left.
+/// Whether a task runs whatever its group does, and what it has spent of the budget of its last poll,
+/// where it was stopped: the next poll goes on with what is left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Marks(u8);
 

@@ -24,6 +24,14 @@ pub struct Deadline {
     pub seq: u64,
 }
 
+impl Deadline {
+    /// The order in one word: compared without a branch.
+    #[inline]
+    pub fn order(self) -> u128 {
+        u128::from(self.at.as_nanos()) << 64 | u128::from(self.seq)
+    }
+}
+
 /// Names an armed timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TimerKey {
@@ -35,14 +43,6 @@ pub(crate) struct TimerKey {
 struct Entry {
     deadline: Deadline,
     index: u32,
-}
-
-impl Entry {
-    /// The order in one word: compared without a branch.
-    #[inline]
-    fn order(&self) -> u128 {
-        u128::from(self.deadline.at.as_nanos()) << 64 | u128::from(self.deadline.seq)
-    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -161,7 +161,7 @@ impl Timers {
     fn rise(&mut self, top: usize, mut place: usize, entry: Entry) {
         while place > top {
             let parent = (place - 1) / 2;
-            if self.heap[parent].order() <= entry.order() {
+            if self.heap[parent].deadline.order() <= entry.deadline.order() {
                 break;
             }
             self.put(place, self.heap[parent]);
@@ -177,7 +177,7 @@ impl Timers {
         let mut place = top;
         while let Some([left, right]) = self.heap.get(2 * place + 1..2 * place + 3) {
             // Which child is the smaller one cannot be predicted: no branch asks.
-            let is_right = right.order() < left.order();
+            let is_right = right.deadline.order() < left.deadline.order();
             let child = 2 * place + 1 + usize::from(is_right);
             self.put(place, self.heap[child]);
             place = child;

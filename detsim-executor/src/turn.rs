@@ -149,7 +149,7 @@ impl Kernel {
     }
 
     #[inline]
-    fn is_down(&self, node: NodeId) -> bool {
+    pub(crate) fn is_down(&self, node: NodeId) -> bool {
         node != NodeId::NONE && self.nodes.entry(node).state == NodeState::Down
     }
 }

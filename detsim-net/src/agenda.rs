@@ -59,14 +59,6 @@ impl<E> Agenda<E> {
     }
 }
 
-impl<E> Entry<E> {
-    /// The order in one word: compared without a branch.
-    #[inline]
-    fn order(&self) -> u128 {
-        u128::from(self.deadline.at.as_nanos()) << 64 | u128::from(self.deadline.seq)
-    }
-}
-
 impl<E> Default for Agenda<E> {
     fn default() -> Self {
         Self { heap: BinaryHeap::new(), changed: false }
@@ -76,7 +68,7 @@ impl<E> Default for Agenda<E> {
 impl<E> Ord for Entry<E> {
     /// Reversed: the heap has its greatest on top.
     fn cmp(&self, other: &Self) -> Ordering {
-        other.order().cmp(&self.order())
+        other.deadline.order().cmp(&self.deadline.order())
     }
 }
 

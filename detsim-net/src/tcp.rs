@@ -1,9 +1,10 @@
 //! TCP as Linux does it.
 //!
 //! Owns: connections between two ends, what a socket of TCP can be, and the calls of a program on
-//! one. The parts: `tcp/lane.rs` (the bytes of one direction, in `tcp/queue.rs`), `tcp/connection.rs` (both ends and how
-//! they close), `tcp/wire.rs` (segments on links: loss is delay), `tcp/handshake.rs` (from a SYN to an
-//! accept), `tcp/calls.rs` (reading and writing). Does not own: tasks or waits (`sockets.rs`).
+//! one. The parts: `tcp/lane.rs` (the bytes of one direction, in `tcp/queue.rs`),
+//! `tcp/connection.rs` (both ends and how they close), `tcp/wire.rs` (segments on links: loss is
+//! delay), `tcp/handshake.rs` (from a SYN to an accept), `tcp/calls.rs` (reading and writing). Does not
+//! own: tasks or waits (`sockets.rs`).
 //!
 //! # The model
 //! - A connection is a queue of bytes each way. No byte is lost, doubled or swapped while it lives: a

@@ -69,6 +69,7 @@ impl Force {
 
 /// How often an incident that could come does.
 const COMES: Ratio = Ratio::new(15, 16);
+
 impl Weather {
     /// Fair: nothing happens.
     pub(crate) fn fair() -> Self {

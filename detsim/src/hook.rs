@@ -13,6 +13,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use detsim_executor::stack::{Frame, frames_of_poll};
 use detsim_executor::threads;
 
 use crate::console;
@@ -131,24 +132,12 @@ fn print(info: &PanicHookInfo<'_>) {
 /// The frames from the panic down to where the simulation polls the task, as std's short form leaves
 /// out what is not the program's.
 fn of_program(stack: &str) -> String {
-    let mut frames: Vec<String> = Vec::new();
-    for line in stack.lines() {
-        match frames.last_mut() {
-            Some(frame) if line.trim_start().starts_with("at ") => {
-                frame.push('\n');
-                frame.push_str(line);
-            }
-            _ => frames.push(line.to_owned()),
-        }
-    }
-    let panics = |frame: &String| {
-        ["core::panicking::", "rust_begin_unwind"].iter().any(|f| frame.contains(f))
+    let frames = frames_of_poll(stack);
+    let panics = |frame: &Frame<'_>| {
+        ["core::panicking::", "rust_begin_unwind"].iter().any(|f| frame.function.contains(f))
     };
-    let is_poll = |frame: &String| frame.contains("detsim_executor::slot::Body>::poll");
-    let end = frames.iter().position(is_poll).unwrap_or(frames.len());
-    let program = &frames[..end];
-    let first = program.iter().rposition(panics).map_or(0, |last| last + 1);
-    program[first..].iter().map(|frame| format!("{frame}\n")).collect()
+    let first = frames.iter().rposition(panics).map_or(0, |last| last + 1);
+    frames[first..].iter().map(|frame| format!("{}\n", frame.text)).collect()
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 //!
 //! Owns: entropy ([`entropy`]), files ([`fs`]), clocks and sleeping ([`clock`]), threads that start and
 //! end ([`thread`]), signals that a program sends itself ([`signal`]), and the one door of all other
-//! calls of the system, through which locks wait and wake ([`syscall`], [`futex`]). Outside of a run every function does what libc's does. Does not own:
-//! what a run is ([`crate::attempt`] says when one begins, the kernel which thread is in it), nor what
-//! waiting means there.
+//! calls of the system, through which locks wait and wake ([`syscall`], [`futex`]). Outside of a run
+//! every function does what libc's does. Does not own: what a run is ([`crate::attempt`] says when one
+//! begins, the kernel which thread is in it), nor what waiting means there.
 
 #[cfg(target_os = "linux")]
 mod clock;

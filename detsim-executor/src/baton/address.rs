@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::call::Armed;
 use super::enter;
 use super::host::{suspend, suspend_ready};
 use crate::SimTime;
 use crate::block::{Block, Object, OpKind, ResourceKind, Waiter};
 use crate::kernel::Kernel;
 use crate::lane::LANE_SHIFT;
-use crate::timer::{Action, TimerKey};
 use crate::waker::waker;
 use crate::{context, here};
 
@@ -230,8 +230,9 @@ pub fn wake_from_elsewhere(address: usize) {
 /// A wait that stands; dropping it, in an unwinding too, ends it.
 struct Standing {
     id: u64,
-    timer: Option<TimerKey>,
     deadline: Option<SimTime>,
+    /// Goes after the wait.
+    _timer: Option<Armed>,
 }
 
 impl Standing {
@@ -245,11 +246,11 @@ impl Standing {
         let id = kernel.wait_for_word(address, mask, site);
         let (task, now) = (kernel.current().1, kernel.now());
         let deadline = timeout.map(|timeout| now + timeout);
-        let timer = deadline.map(|at| kernel.queue.arm(at, Action::Wake(task)));
+        let timer = deadline.map(|at| Armed::of_current(&mut kernel, at));
         drop(kernel);
         abroad().push(Abroad { address, task, id, late: false });
         WAITING.fetch_add(1, SeqCst);
-        Self { id, timer, deadline }
+        Self { id, deadline, _timer: timer }
     }
 }
 
@@ -259,14 +260,8 @@ impl Drop for Standing {
         abroad().retain(|wait| wait.id != self.id);
         context::with(|kernel| {
             kernel.end_wait_for_word(self.id);
-            disarm(kernel, self.timer);
         });
     }
-}
-
-/// Such a timer wakes a word: there is no waker to drop.
-fn disarm(kernel: &mut Kernel, timer: Option<TimerKey>) {
-    drop(timer.and_then(|timer| kernel.queue.cancel(timer)));
 }
 
 /// Wakes up to `count` of those who wait at the address for one of the kinds in `mask`; how many.
@@ -311,18 +306,11 @@ impl Kernel {
 /// paused clock does not move for it.
 #[track_caller]
 pub fn sleep(time: Duration) {
-    struct Armed(TimerKey);
-    impl Drop for Armed {
-        fn drop(&mut self) {
-            context::with(|kernel| disarm(kernel, Some(self.0)));
-        }
-    }
     let site = Location::caller();
     let (deadline, _armed) = {
         let mut kernel = enter();
         let deadline = kernel.end_of_sleep(time);
-        let task = kernel.current().1;
-        (deadline, Armed(kernel.queue.arm(deadline, Action::Wake(task))))
+        (deadline, Armed::of_current(&mut kernel, deadline))
     };
     loop {
         suspend(site);
@@ -335,10 +323,9 @@ pub fn sleep(time: Duration) {
 /// Lets others run, as a thread does that yields.
 #[track_caller]
 pub fn yield_thread() {
-    {
-        if !enter().can_suspend() {
-            return;
-        }
+    // The kernel is left before the thread is put aside.
+    let can = enter().can_suspend();
+    if can {
+        suspend_ready(Location::caller());
     }
-    suspend_ready(Location::caller());
 }

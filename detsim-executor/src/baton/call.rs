@@ -11,7 +11,6 @@ use std::task::Waker;
 use super::enter;
 use super::host::{suspend_in_call, throw_late};
 use crate::kernel::Kernel;
-use crate::node::NodeState;
 use crate::timer::{Action, TimerKey};
 use crate::waker::waker;
 use crate::{SimTime, context};
@@ -51,8 +50,7 @@ pub fn is_gone() -> bool {
     let gone = |kernel: &mut Kernel| {
         let (_, word, _) = kernel.current();
         let node = kernel.tasks.live(word).map(|slot| slot.node);
-        let is_down = |node| kernel.nodes.entry(node).state == NodeState::Down;
-        kernel.threads.unwinds || node.is_some_and(is_down)
+        kernel.threads.unwinds || node.is_some_and(|node| kernel.is_down(node))
     };
     context::with(gone).unwrap_or(false)
 }
@@ -70,31 +68,41 @@ pub fn fail_call() {
     throw_late(Location::caller());
 }
 
+/// A timer that wakes a task whose thread waits; dropping it cancels it.
+pub(super) struct Armed(TimerKey);
+
+impl Armed {
+    pub(super) fn of_current(kernel: &mut Kernel, at: SimTime) -> Self {
+        let (_, task, _) = kernel.current();
+        Self(kernel.queue.arm(at, Action::Wake(task)))
+    }
+}
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        // It wakes a word: there is no waker to drop.
+        context::with(|kernel| drop(kernel.queue.cancel(self.0)));
+    }
+}
+
 /// Virtual time passes for the current task, until a moment, while it blocks its thread. False where the
 /// task was dropped meanwhile: the call is to fail. Nothing passes where no task runs, nor while the
 /// clock is paused.
 #[track_caller]
 #[must_use = "the call is to fail where the task is gone"]
 pub fn pass_time(until: SimTime) -> bool {
-    struct Armed(TimerKey);
-    impl Drop for Armed {
-        fn drop(&mut self) {
-            context::with(|kernel| drop(kernel.queue.cancel(self.0)));
-        }
-    }
     let site = Location::caller();
     let armed = {
         let mut kernel = enter();
-        let (_, task, _) = kernel.current();
         if !kernel.is_in_task() || kernel.is_clock_paused() {
             return true;
         }
         let suspends = kernel.can_suspend() && kernel.shares_no_thread();
         if !suspends || kernel.is_alone_until(until) {
-            kernel.now_ns = kernel.now_ns.max(until.as_nanos());
+            kernel.move_clock(until);
             return true;
         }
-        Armed(kernel.queue.arm(until, Action::Wake(task)))
+        Armed::of_current(&mut kernel, until)
     };
     while enter().now() < until {
         if !suspend_in_call(site) {
