@@ -309,13 +309,11 @@ impl Disks {
     pub fn end_of(&self, cost: Cost) -> SimTime {
         let node = self.node();
         if self.walks_into(node, cost) {
-            let back_after = self.call(node, |call| call.disk.config.power.back_after);
-            self.lose_power(node, self.sim.now(), back_after);
+            self.lose_power_now(node);
             return SimTime::MAX;
         }
         let (end, power) = self.call(node, |mut call| {
-            let lasts_ns = lasts_ns(&mut call, cost);
-            let power_ns = (cost != Cost::Read).then(|| call.power_goes(lasts_ns)).flatten();
+            let (lasts_ns, power_ns) = draw_course(&mut call, cost);
             let now = call.kernel.now();
             let after = |ns| now + Duration::from_nanos(ns);
             let back_after = call.disk.config.power.back_after;
@@ -324,6 +322,11 @@ impl Disks {
         let Some((moment, is_before, back_after)) = power else { return end };
         self.lose_power(node, moment, back_after);
         if is_before { SimTime::MAX } else { end }
+    }
+
+    fn lose_power_now(&self, node: NodeId) {
+        let back_after = self.call(node, |call| call.disk.config.power.back_after);
+        self.lose_power(node, self.sim.now(), back_after);
     }
 
     /// The power of a node goes at a moment, and comes back.
@@ -422,6 +425,13 @@ fn lose(call: Call<'_>, walked: Option<u64>) -> CrashOutcome {
     };
     kernel.fold_event(drawn);
     outcome
+}
+
+/// How long a call lasts, and how long after its beginning the power goes, where it does.
+fn draw_course(call: &mut Call<'_>, cost: Cost) -> (u64, Option<u64>) {
+    let lasts_ns = lasts_ns(call, cost);
+    let power_ns = (cost != Cost::Read).then(|| call.power_goes(lasts_ns)).flatten();
+    (lasts_ns, power_ns)
 }
 
 /// How long a call lasts.

@@ -4,7 +4,7 @@
 //! that a new one begins with, and cutting and opening sets of them. Does not own: what a link does (`link.rs`) or who uses it.
 //! Invariant: the place of a link never changes.
 
-use detsim_executor::event::NetEvent;
+use detsim_executor::event::{NetEvent, SetId};
 use detsim_executor::{Event, Kernel, NodeId};
 
 use crate::link::{Link, LinkConfig, Partition};
@@ -99,10 +99,7 @@ impl Links {
             self.at_mut(place).set_cut(rule);
         }
         let holds = rule == Partition::Hold;
-        kernel.record_with(|kernel| {
-            let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-            Event::Net(NetEvent::Partitioned { from, to, holds })
-        });
+        record_sets(kernel, from, to, |from, to| NetEvent::Partitioned { from, to, holds });
         Ok(())
     }
 
@@ -118,10 +115,7 @@ impl Links {
             let place = self.place(kernel, from, to)?;
             self.at_mut(place).set_slowness(factor);
         }
-        kernel.record_with(|kernel| {
-            let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-            Event::Net(NetEvent::Slowed { from, to, factor })
-        });
+        record_sets(kernel, from, to, |from, to| NetEvent::Slowed { from, to, factor });
         Ok(())
     }
 
@@ -212,9 +206,19 @@ fn pairs(from: &[NodeId], to: &[NodeId]) -> impl Iterator<Item = (NodeId, NodeId
 }
 
 fn record_healed(kernel: &mut Kernel, from: &[NodeId], to: &[NodeId]) {
+    record_sets(kernel, from, to, |from, to| NetEvent::Healed { from, to });
+}
+
+/// Something has happened to the links between two sets of nodes.
+pub(crate) fn record_sets(
+    kernel: &mut Kernel,
+    from: &[NodeId],
+    to: &[NodeId],
+    event: impl FnOnce(SetId, SetId) -> NetEvent,
+) {
     kernel.record_with(|kernel| {
         let (from, to) = (kernel.trace_set(from), kernel.trace_set(to));
-        Event::Net(NetEvent::Healed { from, to })
+        Event::Net(event(from, to))
     });
 }
 

@@ -267,9 +267,7 @@ impl Device for Plug {
     fn next_deadline(&self) -> Option<Deadline> {
         let mut section = self.sockets.world.enter();
         if section.agenda.take_changed() {
-            section.prune();
-            section.armed = section.agenda.first().map(|(deadline, _)| deadline);
-            let _ = section.agenda.take_changed();
+            section.armed = section.first_due();
         }
         section.armed
     }
@@ -332,10 +330,15 @@ impl World {
         }
     }
 
-    fn arm_anew(&mut self, kernel: &mut Kernel) {
+    /// When the first event that matters is due; the agenda counts as unchanged from now on.
+    fn first_due(&mut self) -> Option<Deadline> {
         self.prune();
         self.agenda.take_changed();
-        let first = self.agenda.first().map(|(deadline, _)| deadline);
+        self.agenda.first().map(|(deadline, _)| deadline)
+    }
+
+    fn arm_anew(&mut self, kernel: &mut Kernel) {
+        let first = self.first_due();
         if let (true, Some(device)) = (first != self.armed, self.device) {
             self.armed = first;
             kernel.set_deadline(device, first);

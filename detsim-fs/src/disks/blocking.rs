@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use detsim_executor::{OpKind, SimTime, threads};
 
-use super::{Cost, Disks, lasts_ns};
+use super::{Cost, Disks, draw_course};
 use crate::errno::{Errno, Outcome};
 
 /// How a call goes that is about to begin.
@@ -114,8 +114,7 @@ impl Disks {
             return Course::NeverBegins;
         }
         self.call(node, |mut call| {
-            let lasts_ns = lasts_ns(&mut call, cost);
-            let power_ns = (cost != Cost::Read).then(|| call.power_goes(lasts_ns)).flatten();
+            let (lasts_ns, power_ns) = draw_course(&mut call, cost);
             match (power_ns, cost) {
                 (None, _) => Course::Until(call.kernel.now() + Duration::from_nanos(lasts_ns)),
                 (Some(0), _) => Course::NeverBegins,
@@ -134,10 +133,7 @@ impl Disks {
     /// The node that runs loses its power now, and the thread that runs with it.
     #[track_caller]
     fn die(&self) -> Errno {
-        let node = self.node();
-        let (now, back_after) =
-            self.call(node, |call| (call.kernel.now(), call.disk.config.power.back_after));
-        self.lose_power(node, now, back_after);
+        self.lose_power_now(self.node());
         while threads::wait_for_wake() == Some(true) {}
         Errno::EIO
     }

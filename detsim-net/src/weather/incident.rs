@@ -5,9 +5,10 @@
 //! packet could have met it.
 
 use detsim_executor::event::{NetEvent, SetId};
-use detsim_executor::{Event, Kernel, NodeId, SimTime};
+use detsim_executor::{Kernel, NodeId, SimTime};
 
 use crate::link::Partition;
+use crate::links::record_sets;
 
 /// One thing that happens to some links for some time.
 #[derive(Debug)]
@@ -63,10 +64,7 @@ impl Incident {
         for (from, to) in
             [(LEFT, RIGHT), (RIGHT, LEFT)].into_iter().take(1 + usize::from(self.both_ways))
         {
-            kernel.record_with(|kernel| {
-                let (from, to) = (kernel.trace_set(&of(from)), kernel.trace_set(&of(to)));
-                Event::Net(event(self.effect, from, to))
-            });
+            record_sets(kernel, &of(from), &of(to), |from, to| event(self.effect, from, to));
         }
     }
 }

@@ -34,7 +34,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use detsim_executor::{context, threads};
-use detsim_fs::{Disks, Errno, Outcome, is_simulated};
+use detsim_fs::{Cost, Disks, Errno, Handle, Outcome, Volume, is_simulated};
 use libc::{c_char, c_int, c_long};
 
 /// Directories whose files are the system's, in a run too.
@@ -107,6 +107,16 @@ unsafe fn of_path<'a>(path: *const c_char) -> Option<(Rc<Disks>, &'a Path)> {
 /// The disks, where the descriptor is one of theirs.
 fn of_fd(fd: c_int) -> Option<Outcome<Rc<Disks>>> {
     is_simulated(fd).then(|| disks().ok_or(Errno::EBADF))
+}
+
+/// A call on an open file.
+fn on_file<R>(
+    disks: &Disks,
+    fd: c_int,
+    cost: Cost,
+    f: impl FnOnce(&mut Volume, Handle) -> Outcome<R>,
+) -> Outcome<R> {
+    disks.blocking(cost, |disks| disks.with(fd, f))
 }
 
 /// Is it the real file that is to be looked at, since the run has none of this name?

@@ -7,11 +7,11 @@ use std::os::fd::RawFd;
 use std::slice;
 
 use detsim_executor::threads;
-use detsim_fs::{Cost, Disks, Errno, LockKind, Outcome, Seek};
+use detsim_fs::{Cost, Disks, Errno, LockKind, Outcome, Seek, Volume};
 use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
 use super::paths::system;
-use super::{answer, disks, done, of_fd, shapes};
+use super::{answer, disks, done, of_fd, on_file, shapes};
 
 /// Answers for a descriptor of a simulated disk, or goes on to the system.
 macro_rules! simulated {
@@ -179,8 +179,7 @@ extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64_t {
 extern "C-unwind" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
     simulated!(fd, |disks| {
         let size = offset(size)?;
-        let cut = |disks: &Disks| disks.with(fd, |volume, handle| volume.set_len(handle, size));
-        disks.blocking(Cost::Write, cut).map(|()| 0)
+        on_file(&disks, fd, Cost::Write, |volume, handle| volume.set_len(handle, size)).map(|()| 0)
     });
     system!(SYS_ftruncate, fd, size) as c_int
 }
@@ -195,13 +194,11 @@ extern "C-unwind" fn fallocate64(fd: c_int, mode: c_int, at: off64_t, len: off64
             (0, _) => {}
             _ => return Err(Errno::EOPNOTSUPP),
         }
-        let grow = |disks: &Disks| {
-            disks.with(fd, |volume, handle| match volume.handle_metadata(handle)?.size < end {
-                true => volume.set_len(handle, end),
-                false => Ok(()),
-            })
+        let grow = |volume: &mut Volume, handle| match volume.handle_metadata(handle)?.size < end {
+            true => volume.set_len(handle, end),
+            false => Ok(()),
         };
-        disks.blocking(Cost::Write, grow).map(|()| 0)
+        on_file(&disks, fd, Cost::Write, grow).map(|()| 0)
     });
     system!(SYS_fallocate, fd, mode, at, len) as c_int
 }
@@ -225,8 +222,8 @@ extern "C-unwind" fn fdatasync(fd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
     simulated!(fd, |disks| {
-        let look = |disks: &Disks| disks.with(fd, |volume, handle| volume.handle_metadata(handle));
-        let known = disks.blocking(Cost::Read, look)?;
+        let known =
+            on_file(&disks, fd, Cost::Read, |volume, handle| volume.handle_metadata(handle))?;
         // SAFETY: the caller vouches for the place.
         unsafe { to.write(shapes::stat(&known)) };
         Ok(0)
@@ -237,9 +234,8 @@ unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
 #[unsafe(no_mangle)]
 extern "C-unwind" fn fchmod(fd: c_int, mode: mode_t) -> c_int {
     simulated!(fd, |disks| {
-        let set =
-            |disks: &Disks| disks.with(fd, |volume, handle| volume.set_handle_mode(handle, mode));
-        disks.blocking(Cost::Write, set).map(|()| 0)
+        let set = |volume: &mut Volume, handle| volume.set_handle_mode(handle, mode);
+        on_file(&disks, fd, Cost::Write, set).map(|()| 0)
     });
     system!(SYS_fchmod, fd, mode) as c_int
 }
@@ -265,10 +261,8 @@ unsafe extern "C-unwind" fn futimens(fd: c_int, times: *const libc::timespec) ->
                 Some(time) if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
                 Some(time) => Some(shapes::from_1970(time.tv_sec, time.tv_nsec)),
             };
-            let set = |disks: &Disks| {
-                disks.with(fd, |volume, handle| volume.set_times(handle, time(0), time(1)))
-            };
-            disks.blocking(Cost::Write, set)
+            let set = |volume: &mut Volume, handle| volume.set_times(handle, time(0), time(1));
+            on_file(&disks, fd, Cost::Write, set)
         }));
     }
     system!(SYS_utimensat, fd, std::ptr::null::<libc::c_char>(), times, 0) as c_int

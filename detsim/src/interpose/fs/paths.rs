@@ -12,7 +12,8 @@ use detsim_fs::{Cost, Disks, Errno, Metadata, OpenFlags, Outcome, Volume};
 use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, size_t, ssize_t};
 
 use super::{
-    answer, done, fifo, is_input, is_of_system, of_fd, of_path, own, shapes, take_up_parents,
+    answer, done, fifo, is_input, is_of_system, of_fd, of_path, on_file, own, shapes,
+    take_up_parents,
 };
 
 /// The system's own call.
@@ -176,8 +177,8 @@ unsafe extern "C-unwind" fn statx(
 fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metadata>> {
     let (_, path) = match simulated!(path) {
         Some((_, path)) if path.as_os_str().is_empty() && flags & libc::AT_EMPTY_PATH != 0 => {
-            let known = |disks: &Disks| disks.with(dir, |v, h| v.handle_metadata(h));
-            return Some(of_fd(dir)?.and_then(|disks| disks.blocking(Cost::Read, known)));
+            let known = |volume: &mut Volume, handle| volume.handle_metadata(handle);
+            return Some(of_fd(dir)?.and_then(|disks| on_file(&disks, dir, Cost::Read, known)));
         }
         other => other?,
     };
