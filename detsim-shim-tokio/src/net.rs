@@ -13,7 +13,7 @@ mod descriptor;
 mod halves;
 mod lookup_host;
 mod methods;
-mod ready;
+pub(crate) mod ready;
 pub mod tcp;
 mod udp;
 pub mod unix;

@@ -23,6 +23,8 @@ use detsim::__private::{Happened, Poller, Wanted};
 use detsim_executor::{Bound, Deadline, Device, DeviceId, Kernel, Sim, context};
 use tokio::io::{Interest, Ready};
 
+use crate::net::ready::union;
+
 pub(crate) use self::registration::{Event, Registration, Ticket, Want};
 
 /// How long the tasks of a run may go on before the system is asked again: as long as 61 polls take,
@@ -177,16 +179,14 @@ fn wanted(interest: Interest) -> Wanted {
 
 /// What has happened, in tokio's words.
 fn ready(happened: Happened) -> Ready {
-    let flags = [
+    union(&[
         (happened.reads(), Ready::READABLE),
         (happened.writes(), Ready::WRITABLE),
         (happened.reads_end(), Ready::READ_CLOSED),
         (happened.writes_end(), Ready::WRITE_CLOSED),
         (happened.priority(), Ready::PRIORITY),
         (happened.error(), Ready::ERROR),
-    ];
-    let set = flags.iter().filter(|(is_set, _)| *is_set);
-    set.fold(Ready::EMPTY, |all, (_, flag)| all | *flag)
+    ])
 }
 
 /// What the run loop calls.

@@ -75,7 +75,7 @@ pub(crate) fn try_io<R>(
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let result = operation();
-    if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+    if must_wait(&result) {
         socket.clear_ready([interest.is_readable(), interest.is_writable()]);
     }
     result
@@ -90,22 +90,31 @@ pub(crate) async fn async_io<R>(
 ) -> io::Result<R> {
     loop {
         ready(socket, interest, site).await?;
-        match try_io(socket, interest, &mut operation) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            result => return result,
+        let result = try_io(socket, interest, &mut operation);
+        if !must_wait(&result) {
+            return result;
         }
     }
 }
 
+/// Whether an operation would have had to wait.
+pub(crate) fn must_wait<R>(result: &io::Result<R>) -> bool {
+    result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
+}
+
 /// Readiness as tokio says it, as far as it is of interest.
 fn shown(ready: Readiness, interest: Interest) -> Ready {
-    let flags = [
+    union(&[
         (ready.readable && interest.is_readable(), Ready::READABLE),
         (ready.read_closed && interest.is_readable(), Ready::READ_CLOSED),
         (ready.writable && interest.is_writable(), Ready::WRITABLE),
         (ready.write_closed && interest.is_writable(), Ready::WRITE_CLOSED),
         (ready.error && interest.is_error(), Ready::ERROR),
-    ];
+    ])
+}
+
+/// Those of the flags that are set.
+pub(crate) fn union(flags: &[(bool, Ready)]) -> Ready {
     let set = flags.iter().filter(|(is_set, _)| *is_set);
     set.fold(Ready::EMPTY, |all, (_, flag)| all | *flag)
 }

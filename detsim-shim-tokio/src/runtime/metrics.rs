@@ -51,7 +51,7 @@ impl RuntimeMetrics {
     fn measured(&self) -> Measured {
         let shared = self.shared();
         let closed = || shared.closed.get().copied().unwrap_or_default();
-        if shared.closed.get().is_some() {
+        if shared.is_shut_down() {
             return Measured { alive: 0, queued: 0, ..closed() };
         }
         shared.try_sim().map_or_else(closed, |sim| sim.with(|kernel| Measured::of(shared, kernel)))
@@ -120,7 +120,7 @@ impl RuntimeMetrics {
 
     fn is_parked(&self) -> bool {
         self.shared().settings().kind == Kind::MultiThread
-            && self.shared().closed.get().is_none()
+            && !self.shared().is_shut_down()
             && !super::scope::is_in_task()
     }
 }

@@ -156,9 +156,7 @@ const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. C
 pub(crate) fn with_io<R>(f: impl FnOnce(&Sim, &Shared) -> io::Result<R>) -> io::Result<R> {
     let Some(shared) = current() else { context::missing() };
     assert!(shared.settings().io, "{NO_IO}");
-    if shared.is_shut_down() {
-        return Err(super::gone());
-    }
+    shared.check_open()?;
     let sim = shared.sim();
     sim.enter(|| f(&sim, &shared))
 }

@@ -189,10 +189,7 @@ impl Shared {
     /// # Errors
     /// tokio's, where the runtime was shut down.
     pub(crate) fn check_open(&self) -> io::Result<()> {
-        match self.closed.get() {
-            None => Ok(()),
-            Some(_) => Err(super::gone()),
-        }
+        if self.is_shut_down() { Err(super::gone()) } else { Ok(()) }
     }
 
     /// Where to spawn: in which run, and in which group of it. What is spawned where the runtime was shut
@@ -201,7 +198,7 @@ impl Shared {
     pub(crate) fn spawns_in(&self) -> (Sim, GroupId) {
         match self.try_sim() {
             Some(sim) => (sim, self.group),
-            None if self.closed.get().is_some() => (world::here(), GroupId::CLOSED),
+            None if self.is_shut_down() => (world::here(), GroupId::CLOSED),
             None => (self.sim(), self.group),
         }
     }
@@ -214,7 +211,7 @@ impl Shared {
         let sim = self.sim();
         let _session = Session::begin(self, &sim, owner);
         // A runtime that was shut down has no group whose runtime it could be.
-        let future = scope::within(self, is_nested || self.closed.get().is_some(), future);
+        let future = scope::within(self, is_nested || self.is_shut_down(), future);
         if is_nested {
             return detsim_executor::block_on(future);
         }

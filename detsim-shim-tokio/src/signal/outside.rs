@@ -20,6 +20,7 @@ struct Listening {
 static LISTENING: Mutex<Vec<Listening>> = Mutex::new(Vec::new());
 
 fn listening() -> MutexGuard<'static, Vec<Listening>> {
+    let _ours = threads::outside();
     LISTENING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -62,7 +63,6 @@ impl Device for Plug {
     fn handle(&self) {}
 
     fn hopes(&self) -> bool {
-        let _ours = threads::outside();
         let hears = |other: &Listening| {
             let state = other.signalled.upgrade().filter(|_| other.run == self.run);
             state.is_some_and(|signalled| signalled.is_heard())

@@ -1,11 +1,11 @@
 //! Where a synchronous operation may be preempted.
 //!
 //! Owns: [`enter`], the way into a primitive for an operation that cannot return `Pending`, and
-//! [`before`], for one that begins with a lock. Does not
-//! own: whether the task is stopped there (the kernel counts and draws). Invariant: the task is stopped
-//! before the operation, outside of the section, with nothing of it done.
+//! [`before`], for one that begins with a lock. Does not own: whether the task is stopped there (the
+//! kernel counts and draws). Invariant: the task is stopped before the operation, outside of the section,
+//! with nothing of it done.
 
-use detsim_executor::{Bound, In, Object, OpKind};
+use detsim_executor::{Bound, Hold, In, Object, OpKind};
 
 /// The state of a primitive.
 pub(super) trait HasObject {
@@ -13,30 +13,40 @@ pub(super) trait HasObject {
     fn object(&mut self) -> &mut Object;
 }
 
+/// The section of an operation, or the stop that comes before it.
+#[inline]
+#[track_caller]
+fn ask<S: HasObject>(
+    cell: &Bound<S>,
+    operation: impl FnOnce(&S) -> OpKind,
+) -> Result<In<'_, S>, Hold> {
+    let mut section = cell.enter();
+    let operation = operation(&section);
+    let (state, kernel) = section.both();
+    match kernel.and_then(|kernel| kernel.holds_before(state.object(), operation)) {
+        None => Ok(section),
+        Some(hold) => Err(hold),
+    }
+}
+
 /// Enters `cell` for an operation. The current task may be stopped before it, in the middle of its poll.
 #[inline]
 #[track_caller]
 pub(super) fn enter<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
-    let mut section = cell.enter();
-    let (state, kernel) = section.both();
-    let Some(hold) = kernel.and_then(|kernel| kernel.holds_before(state.object(), operation))
-    else {
-        return section;
-    };
-    drop(section);
-    hold.take();
-    cell.enter()
+    match ask(cell, |_| operation) {
+        Ok(section) => section,
+        Err(hold) => {
+            hold.take();
+            cell.enter()
+        }
+    }
 }
 
 /// The current task may be stopped here, before an operation that takes the lock of a value first.
 #[inline]
 #[track_caller]
 pub(super) fn before<S: HasObject>(cell: &Bound<S>, operation: OpKind) {
-    let mut section = cell.enter();
-    let (state, kernel) = section.both();
-    let hold = kernel.and_then(|kernel| kernel.holds_before(state.object(), operation));
-    drop(section);
-    if let Some(hold) = hold {
+    if let Err(hold) = ask(cell, |_| operation) {
         hold.take();
     }
 }
@@ -48,14 +58,11 @@ pub(super) fn enter_in_drop<S: HasObject>(
     cell: &Bound<S>,
     operation: impl FnOnce(&S) -> OpKind,
 ) -> In<'_, S> {
-    let mut section = cell.enter();
-    let operation = operation(&section);
-    let (state, kernel) = section.both();
-    let Some(hold) = kernel.and_then(|kernel| kernel.holds_before(state.object(), operation))
-    else {
-        return section;
-    };
-    drop(section);
-    hold.take_in_drop();
-    cell.enter()
+    match ask(cell, operation) {
+        Ok(section) => section,
+        Err(hold) => {
+            hold.take_in_drop();
+            cell.enter()
+        }
+    }
 }

@@ -16,6 +16,7 @@ use detsim_executor::{
 use tokio::io::{Interest, Ready};
 
 use super::Outside;
+use crate::net::ready::union;
 use crate::runtime::gone;
 
 /// What is known of a descriptor.
@@ -87,14 +88,12 @@ impl Event {
 
 /// What may be seen for an interest.
 fn mask_of(interest: Interest) -> Ready {
-    let flags = [
+    union(&[
         (interest.is_readable(), Ready::READABLE | Ready::READ_CLOSED),
         (interest.is_writable(), Ready::WRITABLE | Ready::WRITE_CLOSED),
         (interest.is_priority(), Ready::PRIORITY | Ready::READ_CLOSED),
         (interest.is_error(), Ready::ERROR),
-    ];
-    let set = flags.iter().filter(|(is_set, _)| *is_set);
-    set.fold(Ready::EMPTY, |all, (_, flag)| all | *flag)
+    ])
 }
 
 impl Registration {

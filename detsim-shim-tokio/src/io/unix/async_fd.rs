@@ -16,6 +16,7 @@ use tokio::io::Interest;
 
 use super::{AsyncFdReadyGuard, AsyncFdReadyMutGuard};
 use crate::io::outside::{Event, Outside, Registration, Ticket, Want};
+use crate::net::ready::must_wait;
 use crate::runtime::scope;
 
 /// A descriptor of the operating system that tasks wait for.
@@ -320,11 +321,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     ) -> io::Result<R> {
         loop {
             let event = self.event(interest, Location::caller()).await?;
-            match f(self.get_ref()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.registration.clear(event);
-                }
-                result => return result,
+            let result = f(self.get_ref());
+            let result = self.judged(event, result);
+            if !must_wait(&result) {
+                return result;
             }
         }
     }
@@ -340,11 +340,10 @@ impl<T: AsRawFd> AsyncFd<T> {
     ) -> io::Result<R> {
         loop {
             let event = self.event(interest, Location::caller()).await?;
-            match f(self.get_mut()) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.registration.clear(event);
-                }
-                result => return result,
+            let result = f(self.get_mut());
+            let result = self.judged(event, result);
+            if !must_wait(&result) {
+                return result;
             }
         }
     }
@@ -383,7 +382,7 @@ impl<T: AsRawFd> AsyncFd<T> {
 
     /// What an operation found is remembered.
     fn judged<R>(&self, event: Event, result: io::Result<R>) -> io::Result<R> {
-        if result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+        if must_wait(&result) {
             self.registration.clear(event);
         }
         result

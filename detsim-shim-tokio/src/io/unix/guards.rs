@@ -11,6 +11,7 @@ use tokio::io::Ready;
 
 use super::AsyncFd;
 use crate::io::outside::Event;
+use crate::net::ready::must_wait;
 
 /// An operation had to wait after all; its descriptor is taken for not ready now.
 #[derive(Debug)]
@@ -56,6 +57,15 @@ macro_rules! guard {
             /// Says that it is ready still, which is what is assumed.
             pub fn retain_ready(&mut self) {}
 
+            /// Where an operation would have had to wait, the descriptor is taken for not ready.
+            fn judged<R>(&mut self, result: io::Result<R>) -> Result<io::Result<R>, TryIoError> {
+                if must_wait(&result) {
+                    self.clear_ready();
+                    return Err(TryIoError(()));
+                }
+                Ok(result)
+            }
+
             /// What was seen, without what was cleared through this guard.
             pub fn ready(&self) -> Ready {
                 self.event.map_or(Ready::EMPTY, |event| event.ready)
@@ -73,10 +83,6 @@ macro_rules! guard {
 guard!(AsyncFdReadyGuard, "ReadyGuard", [&'a]);
 guard!(AsyncFdReadyMutGuard, "MutReadyGuard", [&'a mut]);
 
-fn must_wait<R>(result: &io::Result<R>) -> bool {
-    result.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
-}
-
 impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
     /// An operation. Where it would have to wait, the descriptor is taken for not ready.
     ///
@@ -87,11 +93,7 @@ impl<'a, T: AsRawFd> AsyncFdReadyGuard<'a, T> {
         f: impl FnOnce(&'a AsyncFd<T>) -> io::Result<R>,
     ) -> Result<io::Result<R>, TryIoError> {
         let result = f(self.async_fd);
-        if must_wait(&result) {
-            self.clear_ready();
-            return Err(TryIoError(()));
-        }
-        Ok(result)
+        self.judged(result)
     }
 
     /// The descriptor.
@@ -115,11 +117,7 @@ impl<T: AsRawFd> AsyncFdReadyMutGuard<'_, T> {
         f: impl FnOnce(&mut AsyncFd<T>) -> io::Result<R>,
     ) -> Result<io::Result<R>, TryIoError> {
         let result = f(self.async_fd);
-        if must_wait(&result) {
-            self.clear_ready();
-            return Err(TryIoError(()));
-        }
-        Ok(result)
+        self.judged(result)
     }
 
     /// The descriptor.

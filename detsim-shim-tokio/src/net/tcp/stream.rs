@@ -2,7 +2,7 @@
 //!
 //! Mirrors tokio's. Owns: [`TcpStream`]. Does not own: its halves (`split.rs`, `split_owned.rs`).
 
-use std::io::{self};
+use std::io;
 use std::net::SocketAddr;
 use std::panic::Location;
 use std::pin::Pin;

@@ -2,7 +2,7 @@
 //!
 //! Mirrors tokio's. Owns: [`UnixStream`]. Does not own: its halves (`split.rs`, `split_owned.rs`).
 
-use std::io::{self};
+use std::io;
 use std::os::unix::net;
 use std::panic::Location;
 use std::path::Path;

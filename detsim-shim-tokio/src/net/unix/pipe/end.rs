@@ -193,21 +193,21 @@ impl End {
     }
 
     /// Takes the writing end out.
-    pub(super) fn into_sender(mut self) -> io::Result<OwnedFd> {
-        if let Place::Simulated(socket) = self.place()? {
-            let (reads, writes) = system_pipe(&socket.take_unread()?)?;
-            self.leave(reads.into());
-            return Ok(writes.into());
-        }
-        Ok(self.taken())
+    pub(super) fn into_sender(self) -> io::Result<OwnedFd> {
+        self.take_out(|(reads, writes)| (writes, reads))
     }
 
     /// Takes the reading end out.
-    pub(super) fn into_receiver(mut self) -> io::Result<OwnedFd> {
+    pub(super) fn into_receiver(self) -> io::Result<OwnedFd> {
+        self.take_out(|ends| ends)
+    }
+
+    /// Takes an end out; `sort` puts it before the other one.
+    fn take_out(mut self, sort: fn((File, File)) -> (File, File)) -> io::Result<OwnedFd> {
         if let Place::Simulated(socket) = self.place()? {
-            let (reads, writes) = system_pipe(&socket.take_unread()?)?;
-            self.leave(writes.into());
-            return Ok(reads.into());
+            let (own, others) = sort(system_pipe(&socket.take_unread()?)?);
+            self.leave(others.into());
+            return Ok(own.into());
         }
         Ok(self.taken())
     }
