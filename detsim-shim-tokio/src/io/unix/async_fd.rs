@@ -256,7 +256,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         &self,
         interest: Interest,
     ) -> impl Future<Output = io::Result<AsyncFdReadyGuard<'_, T>>> + use<'_, T> {
-        let event = self.event(interest, Location::caller());
+        let event = wait(&self.registration, interest, Location::caller());
         async move { event.await.map(|event| AsyncFdReadyGuard::new(self, event)) }
     }
 
@@ -268,7 +268,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         &mut self,
         interest: Interest,
     ) -> io::Result<AsyncFdReadyMutGuard<'_, T>> {
-        let event = self.event(interest, Location::caller()).await?;
+        let event = wait(&self.registration, interest, Location::caller()).await?;
         Ok(AsyncFdReadyMutGuard::new(self, event))
     }
 
@@ -320,7 +320,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         mut f: impl FnMut(&T) -> io::Result<R>,
     ) -> io::Result<R> {
         loop {
-            let event = self.event(interest, Location::caller()).await?;
+            let event = wait(&self.registration, interest, Location::caller()).await?;
             let result = f(self.get_ref());
             let result = self.judged(event, result);
             if !must_wait(&result) {
@@ -339,7 +339,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         mut f: impl FnMut(&mut T) -> io::Result<R>,
     ) -> io::Result<R> {
         loop {
-            let event = self.event(interest, Location::caller()).await?;
+            let event = wait(&self.registration, interest, Location::caller()).await?;
             let result = f(self.get_mut());
             let result = self.judged(event, result);
             if !must_wait(&result) {
@@ -388,23 +388,24 @@ impl<T: AsRawFd> AsyncFd<T> {
         result
     }
 
-    async fn event(
-        &self,
-        interest: Interest,
-        site: &'static Location<'static>,
-    ) -> io::Result<Event> {
-        let mut wait = Waiting { registration: &self.registration, ticket: Ticket::default() };
-        let poll = |cx: &mut Context<'_>| {
-            let want = Want::Future(interest, &mut wait.ticket);
-            self.registration.poll(cx, want, site)
-        };
-        std::future::poll_fn(poll).await
-    }
-
     /// Somebody who saw it ready says that it is not.
     pub(super) fn clear(&self, event: Event) {
         self.registration.clear(event);
     }
+}
+
+/// Waits until there is something to see. It borrows nothing of the program's, which need not be `Sync`.
+async fn wait(
+    registration: &Registration,
+    interest: Interest,
+    site: &'static Location<'static>,
+) -> io::Result<Event> {
+    let mut wait = Waiting { registration, ticket: Ticket::default() };
+    let poll = |cx: &mut Context<'_>| {
+        let want = Want::Future(interest, &mut wait.ticket);
+        registration.poll(cx, want, site)
+    };
+    std::future::poll_fn(poll).await
 }
 
 impl<T: AsRawFd> Drop for AsyncFd<T> {
