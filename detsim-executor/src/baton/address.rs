@@ -18,7 +18,7 @@ use super::host::{suspend, suspend_ready};
 use crate::SimTime;
 use crate::block::{Block, Object, OpKind, ResourceKind, Waiter};
 use crate::kernel::Kernel;
-use crate::lane::LANE_SHIFT;
+use crate::lane::{LANE_SHIFT, Lane};
 use crate::waker::waker;
 use crate::{context, here};
 
@@ -214,11 +214,14 @@ pub fn is_waited_for_elsewhere() -> bool {
 static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread that belongs to no simulation, or is about the kernel's own business, wakes whoever waits at
-/// the address: one of a simulation may be among them, where they share a lock.
+/// the address: one of a simulation may be among them, where they share a lock. A program in a run wakes
+/// those of other simulations so; its own are [`wake_at`]'s.
 pub fn wake_from_elsewhere(address: usize) {
+    let own = here::place().lane.filter(|_| is_programs()).map(Lane::index);
     let in_section = here::is_in_section();
     let mut tasks = Vec::new();
-    for wait in abroad().iter_mut().filter(|wait| wait.address == address) {
+    let is_meant = |wait: &Abroad| wait.address == address && Some(wait.task >> LANE_SHIFT) != own;
+    for wait in abroad().iter_mut().filter(|wait| is_meant(wait)) {
         wait.late |= in_section;
         tasks.push(wait.task);
     }

@@ -197,3 +197,26 @@ fn a_run_that_ends_unwinds_its_threads() {
         assert_eq!(dropped.load(SeqCst), 3, "seed {seed}");
     }
 }
+
+#[test]
+fn runs_of_two_threads_may_share_a_lock() {
+    const TIMES: u32 = 2_000;
+    let count = Arc::new(Mutex::new(0));
+    let runs = [1, 2].map(|seed| {
+        let count = Arc::clone(&count);
+        thread::spawn(move || {
+            Sim::new(seed).block_on(async move {
+                for _ in 0..TIMES {
+                    let mut count = count.lock().unwrap();
+                    // Long enough for the other one to stop spinning.
+                    (0..1_000).for_each(|_| std::hint::spin_loop());
+                    *count += 1;
+                }
+            })
+        })
+    });
+    for run in runs {
+        assert_eq!(run.join().unwrap(), Ok(()));
+    }
+    assert_eq!(*count.lock().unwrap(), 2 * TIMES);
+}

@@ -26,8 +26,8 @@ pub(super) unsafe fn call(words: Words) -> isize {
     let command = operation as libc::c_int & libc::FUTEX_CMD_MASK;
     let wakes = matches!(command, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET);
     if !threads::is_programs() {
-        if wakes && threads::is_waited_for_elsewhere() {
-            threads::wake_from_elsewhere(address);
+        if wakes {
+            wake_other_runs(address);
         }
         // SAFETY: the caller vouches for its call.
         if let Some(waited) = unsafe { wait_between_runs(words) } {
@@ -124,7 +124,14 @@ unsafe fn wait_in_panic([address, operation, value, ..]: Words) -> isize {
     0
 }
 
-/// Threads outside of the simulation may wait there as well.
+/// Runs of other threads may share the lock.
+fn wake_other_runs(address: usize) {
+    if threads::is_waited_for_elsewhere() {
+        threads::wake_from_elsewhere(address);
+    }
+}
+
+/// Threads outside of the simulation, and those of others, may wait there as well.
 ///
 /// # Safety
 /// As of the call.
@@ -132,6 +139,7 @@ unsafe fn wake(count: usize, words: Words, woken: usize) -> isize {
     if woken >= count {
         return woken as isize;
     }
+    wake_other_runs(words[0]);
     // SAFETY: the caller vouches for its call.
     woken as isize + unsafe { raw(libc::SYS_futex, words) }.max(0)
 }
