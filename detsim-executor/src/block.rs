@@ -272,6 +272,11 @@ impl Object {
         self.site
     }
 
+    /// Where it was created, as reports name it.
+    pub fn shown_site(&self) -> String {
+        site::shown(self.site)
+    }
+
     /// Its kind.
     pub fn kind(&self) -> ResourceKind {
         self.kind
@@ -496,6 +501,17 @@ impl Block {
     #[must_use]
     pub fn cancel(kernel: Option<&mut Kernel>, object: &mut Object, waiter: Waiter) -> Waker {
         Self::wake(kernel, object, waiter)
+    }
+
+    /// Who waits for an object, and to do what, the longest wait first.
+    pub fn waiting(kernel: &Kernel, object: &Object) -> Vec<(TaskTag, OpKind)> {
+        if object.node == 0 || object.run != kernel.id() {
+            return Vec::new();
+        }
+        let waits = kernel.graph.waits.iter().filter(|wait| wait.object == object.node - 1);
+        let mut waits: Vec<&Wait> = waits.collect();
+        waits.sort_by_key(|wait| (wait.since, wait.task.number, wait.op));
+        waits.into_iter().map(|wait| (wait.task, wait.op)).collect()
     }
 
     /// Whoever has the object has changed: told to the graph while somebody waits.

@@ -22,6 +22,8 @@ pub struct Deadlock {
     pub tasks: Vec<BlockedTask>,
     /// Tasks that wait for each other in a ring, each by its number.
     pub cycles: Vec<Vec<u32>>,
+    /// What is in the devices, such as a table of sockets.
+    pub devices: String,
 }
 
 /// Why a task could not run even if it were woken.
@@ -104,7 +106,7 @@ impl Kernel {
             self.tasks.living().map(|(index, _)| self.blocked_task(index)).collect();
         tasks.sort_unstable_by_key(|task| task.number);
         let cycles = cycles(&tasks);
-        Deadlock { place: self.place(), tasks, cycles }
+        Deadlock { place: self.place(), tasks, cycles, devices: String::new() }
     }
 
     /// What is known of the task in a slot.
@@ -288,7 +290,7 @@ impl fmt::Display for Deadlock {
                 }
             }
         }
-        Ok(())
+        f.write_str(&self.devices)
     }
 }
 

@@ -4,6 +4,7 @@
 //! Invariants: the kernel is never borrowed while a method of a device runs, so a device may run
 //! handlers that use the simulation; a device draws from the kernel's choices only.
 
+use crate::block::TaskTag;
 use crate::event::NodeId;
 use crate::kernel::Kernel;
 use crate::node::NodeState;
@@ -60,6 +61,12 @@ pub trait Device: Any {
         let _ = limit;
     }
 
+    /// What is in it, for the report of a run that failed: lines of at most 100 columns, which depend on
+    /// the run alone; nothing where nobody has used it. Looks and changes nothing.
+    fn shown(&self) -> String {
+        String::new()
+    }
+
     /// The simulation ends: let go of handlers and whatever else of a user may hold the device in
     /// turn. Called once or several times, after the tasks are gone, with the simulation still
     /// alive.
@@ -109,6 +116,14 @@ impl Kernel {
     /// Where there is none of this number.
     pub fn node_name(&self, node: NodeId) -> &str {
         self.nodes.name(node)
+    }
+
+    /// A task as reports name it: its number, and its name where it has one.
+    pub fn task_name(&self, task: TaskTag) -> String {
+        match self.names.text(task.name) {
+            Some(name) => format!("{} \"{name}\"", task.number),
+            None => task.number.to_string(),
+        }
     }
 
     /// From now on what runs is something of `node`; returns what it was something of before.

@@ -54,6 +54,8 @@ pub struct Panicked {
     pub spawned: Option<String>,
     /// The text.
     pub message: String,
+    /// What was in the devices, such as a table of sockets.
+    pub devices: String,
 }
 
 /// A limit.
@@ -65,6 +67,8 @@ pub struct LimitReached {
     pub limit: String,
     /// The tasks that were polled most, with their polls.
     pub busiest: Vec<(BlockedTask, u64)>,
+    /// What was in the devices, such as a table of sockets.
+    pub devices: String,
 }
 
 impl Failure {
@@ -102,6 +106,7 @@ impl Failure {
             node: slot.and_then(|slot| kernel.shown_node(slot.node)),
             spawned: slot.map(|_| site::shown(kernel.tasks.cold(index).site)),
             message,
+            devices: String::new(),
         }))
     }
 
@@ -115,21 +120,32 @@ impl Failure {
     }
 
     pub(crate) fn limit(kernel: &Kernel, limit: String) -> Self {
-        Self::Limit(Box::new(LimitReached {
-            place: kernel.place(),
-            limit,
-            busiest: kernel.busiest(),
-        }))
+        Self::Limit(Box::new(LimitReached::new(kernel, limit)))
+    }
+
+    /// Where the devices of the run are shown; empty before that.
+    pub(crate) fn devices_mut(&mut self) -> &mut String {
+        match self {
+            Self::Deadlock(deadlock) | Self::LostWakeup(deadlock) => &mut deadlock.devices,
+            Self::Limit(limit) | Self::Livelock(limit) => &mut limit.devices,
+            Self::Panic(panic) => &mut panic.devices,
+        }
     }
 
     pub(crate) fn steps(kernel: &Kernel) -> Self {
         let limit = format!("{} steps", kernel.limits.steps);
-        let reached =
-            Box::new(LimitReached { place: kernel.place(), limit, busiest: kernel.busiest() });
+        let reached = Box::new(LimitReached::new(kernel, limit));
         match kernel.queue.next() {
             None => Self::Livelock(reached),
             Some(_) => Self::Limit(reached),
         }
+    }
+}
+
+impl LimitReached {
+    fn new(kernel: &Kernel, limit: String) -> Self {
+        let (place, busiest) = (kernel.place(), kernel.busiest());
+        Self { place, limit, busiest, devices: String::new() }
     }
 }
 
@@ -222,19 +238,22 @@ impl fmt::Display for Panicked {
             write!(f, ", spawned at {spawned}")?;
         }
         writeln!(f)?;
-        self.message.lines().try_for_each(|line| writeln!(f, "  {line}"))
+        self.message.lines().try_for_each(|line| writeln!(f, "  {line}"))?;
+        f.write_str(&self.devices)
     }
 }
 
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.busiest.is_empty() {
-            return writeln!(f, "  no task is alive: callbacks keep the run going");
+            writeln!(f, "  no task is alive: callbacks keep the run going")?;
+        } else {
+            writeln!(f, "  the tasks that ran most:")?;
         }
-        writeln!(f, "  the tasks that ran most:")?;
         self.busiest.iter().try_for_each(|(task, polls)| {
             writeln!(f, "  {:>12} polls  {}, spawned at {}", polls, task.title(), task.spawned)
-        })
+        })?;
+        f.write_str(&self.devices)
     }
 }
 

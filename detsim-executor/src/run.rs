@@ -75,8 +75,9 @@ pub(crate) fn cycle(
     loop {
         let mut kernel = run_ready(lane, shared, main)?;
         kernel.clear_current();
-        if let Some(failure) = &kernel.failure {
-            return Some(Err(failure.clone()));
+        if kernel.failure.is_some() {
+            drop(kernel);
+            return Some(Err(shared.failed()));
         }
         if main.is_some_and(|main| !kernel.is_alive(main, &mut place)) {
             return Some(Ok(kernel.report()));
@@ -104,7 +105,7 @@ pub(crate) fn cycle(
                     return Some(Ok(report));
                 }
                 if !shared.hopes(lane) && !wait_outside(lane) {
-                    let failure = diagnosis::diagnose();
+                    let failure = diagnosis::diagnose(shared);
                     enter().fail(failure);
                 }
             }

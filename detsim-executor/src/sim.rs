@@ -431,6 +431,15 @@ impl Sim {
 
     // ------------------------------------------------------------ for devices
 
+    /// What is in the devices, for the report of a test that fails while its run goes well.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn devices_shown(&self) -> String {
+        self.inside(|| self.shared.devices_shown())
+    }
+
     /// Plugs a device in.
     #[track_caller]
     pub fn add_device(&self, device: Rc<dyn Device>) -> DeviceId {

@@ -99,6 +99,17 @@ impl Hosts {
         used.map(|(number, _)| NodeId(number)).collect()
     }
 
+    /// The ports in TIME_WAIT, and for how long.
+    pub(crate) fn waiting(
+        &self,
+        now: SimTime,
+    ) -> impl Iterator<Item = (NodeId, u16, Duration)> + '_ {
+        (0..).zip(&self.list).flat_map(move |(number, host)| {
+            let ports = host.time_wait.iter().filter(move |(_, until)| **until > now);
+            ports.map(move |(port, until)| (NodeId(number), *port, *until - now))
+        })
+    }
+
     /// Who gets what `node` sends to `ip`; `None` where nobody has it.
     pub(crate) fn route(&mut self, node: NodeId, ip: IpAddr) -> Option<NodeId> {
         let ip = ip.to_canonical();

@@ -284,6 +284,10 @@ impl Device for Plug {
         self.sockets.with(|world, kernel| world.kill(kernel, node));
     }
 
+    fn shown(&self) -> String {
+        self.sockets.with(|world, kernel| world.netstat_brief(kernel)).unwrap_or_default()
+    }
+
     fn on_restart(&self, node: NodeId) {
         self.sockets.with(|world, _| world.dark.retain(|dark| *dark != node));
     }

@@ -24,7 +24,7 @@
 pub(crate) mod calls;
 pub(crate) mod connection;
 mod handshake;
-mod lane;
+pub(crate) mod lane;
 mod queue;
 mod wire;
 

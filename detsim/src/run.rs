@@ -104,6 +104,10 @@ fn drive(
     let so_far = measures(&sim, options);
     let (failure, escapes) = (sim.failure(), escapes(&sim));
     let leaked = leaked(spec, &sim);
+    let is_well = matches!(ended, Ok(Ok(()))) && leaked.is_none();
+    // A failure of the kernel shows them itself.
+    let is_shown = is_well || failure.is_some() || !sim.is_alive();
+    let devices = if is_shown { String::new() } else { sim.devices_shown() };
     let torn_down = catch_unwind(AssertUnwindSafe(|| sim.finish()));
     let failed = match (ended, torn_down) {
         (Err(message), _) => explained(failure, panicked(message)),
@@ -115,8 +119,16 @@ fn drive(
             None => return so_far,
         },
     };
-    let failed = Failed { report: failed.report + &escapes, ..failed };
+    let failed = Failed { report: beside(failed.report, &devices) + &escapes, ..failed };
     RunOutcome { verdict: Verdict::Fail(failed), ..so_far }
+}
+
+/// A report with what is in the devices.
+fn beside(report: String, devices: &str) -> String {
+    match devices.trim_end() {
+        "" => report,
+        devices => format!("{}\n{devices}", report.trim_end()),
+    }
 }
 
 /// The tasks that are alive at the end of a test that does not want any.
@@ -338,6 +350,32 @@ mod tests {
         let mut lines = failed.report.lines();
         assert_eq!(lines.next(), Some("LEAK: 1 task was alive when the test ended"));
         assert!(lines.next().unwrap().starts_with("  task 0 \"heartbeat\""), "{}", failed.report);
+    }
+
+    #[test]
+    fn a_test_that_fails_by_itself_shows_the_sockets_of_its_run_too() {
+        let with_socket = |fails: fn()| {
+            outcome(1, |sim| {
+                let net = detsim_net::Net::of(sim);
+                let node = sim.node("server");
+                drop(node.spawn("server", async {
+                    let socket = detsim_net::Sockets::current().unwrap().udp(false);
+                    socket.bind("0.0.0.0:53".parse().unwrap()).unwrap();
+                    std::future::pending::<()>().await;
+                    drop(socket);
+                }));
+                sim.run_for(Duration::from_secs(1)).unwrap();
+                assert_eq!(net.netstat().lines().count(), 2);
+                fails();
+                Err("a wrong answer".to_owned())
+            })
+        };
+        for fails in [|| (), || panic!("a wrong answer")] {
+            let Verdict::Fail(failed) = with_socket(fails).verdict else { panic!("it passed") };
+            assert!(failed.report.contains("a wrong answer\n"), "{}", failed.report);
+            let table = "\nsockets:\n  node   proto local      peer state  Recv-Q Send-Q task\n";
+            assert!(failed.report.contains(table), "{}", failed.report);
+        }
     }
 
     #[test]

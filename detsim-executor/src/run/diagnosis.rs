@@ -10,20 +10,22 @@ use crate::deadlock::{Deadlock, Held};
 use crate::failure::Failure;
 use crate::here;
 use crate::kernel::Kernel;
+use crate::sim::Shared;
 use crate::stack;
 use crate::waker::probing_waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll};
 
-/// Why a run is stuck. The wait graph is copied first; then every task whose stack is not known is
+/// Why a run is stuck. The wait graph and what is in the devices are copied first; then every task whose stack is not known is
 /// polled once more, with choices and preemption off: a task that goes on was not woken when it
 /// should have been.
 #[cold]
-pub(super) fn diagnose() -> Failure {
+pub(super) fn diagnose(shared: &Shared) -> Failure {
+    let devices = shared.devices_shown();
     let mut deadlock = {
         let mut kernel = enter();
         kernel.set_probing(true);
-        kernel.deadlock()
+        Deadlock { devices, ..kernel.deadlock() }
     };
     for index in 0..deadlock.tasks.len() {
         if deadlock.tasks[index].stack.is_empty() && deadlock.tasks[index].held == Held::No {

@@ -116,6 +116,33 @@ impl super::Shared {
         })
     }
 
+    /// What is in the devices.
+    #[cold]
+    pub(crate) fn devices_shown(&self) -> String {
+        // A panic may have left a device half way.
+        if crate::here::is_in_section() {
+            return String::new();
+        }
+        let devices = self.devices.borrow().clone();
+        devices.iter().map(|device| device.shown()).collect()
+    }
+
+    /// The failure of the run, with what is in the devices.
+    #[cold]
+    pub(crate) fn failed(&self) -> Failure {
+        let shown = self.devices_shown();
+        let keep = |kernel: &mut Kernel| {
+            let failure = kernel.failure.as_mut()?;
+            let known = failure.devices_mut();
+            if known.is_empty() {
+                *known = shown;
+            }
+            Some(failure.clone())
+        };
+        let failure = context::with(keep).flatten();
+        failure.expect("invariant: who asks has seen that the run failed")
+    }
+
     /// Tells them that something can, where they were told that nothing could.
     pub(crate) fn wakes(&self) {
         if self.rested.replace(false) {

@@ -134,7 +134,14 @@ impl Net {
         self.with(|world, _| world.resets = resets);
     }
 
-    /// The sockets of all nodes as a table, a line a socket; empty where there is none.
+    /// The sockets of all nodes as a table, a line a socket; empty where there is none. The report of a
+    /// run that fails has it as well.
+    ///
+    /// Columns, states and queues are those of Linux's `ss`: a listener's are the connections that wait to
+    /// be accepted, and its backlog; a connection's are the bytes that nobody has read yet, and those that
+    /// the peer has not acknowledged. The last column has the tasks that wait for it, each behind what it
+    /// waits to do; where none does, those that used it last, or the line that made it. What a host still has of connections whose programs closed them
+    /// is there too.
     #[track_caller]
     pub fn netstat(&self) -> String {
         self.with(|world, kernel| world.netstat(kernel))

@@ -1,92 +1,42 @@
 //! The sockets of a simulation as a table.
 //!
-//! Owns: the rows and their text. Pure: looks and changes nothing. Rows come by node, protocol and place,
-//! which is the order in which sockets were made where none was closed.
+//! Owns: what a row says, the order of rows, and their text. Pure: looks and changes nothing. Invariants:
+//! a line has at most 100 columns; rows come by node, protocol and address, so that no place in a table
+//! and no order of closing shows; states and queues are those that Linux's `ss` names, but a connection
+//! that is not accepted yet, or that its program has closed, is a row as well.
 
-use std::fmt::Write;
-use std::net::SocketAddr;
+mod rows;
+mod text;
 
 use detsim_executor::Kernel;
 
-use super::{Entry, SocketKey, SocketKind, World};
-use crate::tcp::connection::Phase;
-use crate::tcp::{ConnectionKey, State};
-use crate::unix::Unix;
+use self::rows::Row;
+use super::World;
+
+/// Rows in the report of a failure.
+const ROWS_MAX: usize = 40;
 
 impl World {
     /// The table, a line a socket; empty where there is none.
     pub(crate) fn netstat(&self, kernel: &Kernel) -> String {
-        let mut rows: Vec<_> = self.sockets.iter().collect();
-        rows.sort_by_key(|(_, entry)| entry.node);
-        let mut text = String::new();
-        for (key, entry) in rows {
-            let [protocol, local, peer, state, receives, sends] = self.row(key, entry);
-            let node = kernel.node_name(entry.node);
-            let line = writeln!(
-                text,
-                "{node:<12} {protocol:<5} {local:<21} {peer:<21} {state:<12} {receives:>8} {sends:>8}"
-            );
-            line.expect("invariant: text takes text");
-        }
-        match text.is_empty() {
-            true => text,
-            false => format!(
-                "{:<12} {:<5} {:<21} {:<21} {:<12} {:>8} {:>8}\n{text}",
-                "node", "proto", "local", "peer", "state", "unread", "unsent"
-            ),
-        }
+        text::table(&self.rows(kernel), usize::MAX)
     }
 
-    fn row(&self, key: SocketKey, entry: &Entry) -> [String; 6] {
-        let none = || "*".to_owned();
-        match &entry.kind {
-            SocketKind::Tcp(tcp) => match &tcp.state {
-                State::Closed { local } => {
-                    ["tcp".into(), shown(*local), none(), "closed".into(), none(), none()]
-                }
-                State::Listening(listener) => {
-                    let waiting = listener.queue.len().to_string();
-                    let local = listener.local.to_string();
-                    ["tcp".into(), local, none(), "listening".into(), waiting, none()]
-                }
-                State::Connection { key, side } => self.connection_row(*key, *side),
-            },
-            SocketKind::Udp(udp) => {
-                let (local, peer) = (shown(udp.local), shown(udp.peer));
-                ["udp".into(), local, peer, none(), udp.queued_bytes().to_string(), none()]
-            }
-            SocketKind::Unix(unix) => {
-                let name = self.unix_local(key).unwrap_or_default();
-                let name = String::from_utf8_lossy(&name).replace('\0', "@");
-                let state = match unix {
-                    Unix::Closed { .. } => "closed",
-                    Unix::Stream(_) => "connected",
-                    Unix::Listener(_) => "listening",
-                    Unix::Datagrams(_) => "datagrams",
-                    Unix::Sender(_) => "pipe, writes",
-                    Unix::Receiver(_) => "pipe, reads",
-                };
-                ["unix".into(), name, none(), state.into(), none(), none()]
+    /// The table for the report of a failure: with a title, and only so long.
+    pub(super) fn netstat_brief(&self, kernel: &Kernel) -> String {
+        match text::table(&self.rows(kernel), ROWS_MAX) {
+            table if table.is_empty() => table,
+            table => {
+                table.lines().fold("sockets:\n".to_owned(), |text, line| text + "  " + line + "\n")
             }
         }
     }
 
-    fn connection_row(&self, key: ConnectionKey, side: usize) -> [String; 6] {
-        let Some(connection) = self.connections.get(key) else { return Default::default() };
-        let [own, other] = [side, 1 - side].map(|side| &connection.ends[side]);
-        let state = match own.phase {
-            Phase::SynSent => "connecting",
-            Phase::SynReceived => "handshake",
-            Phase::Established => "established",
-            Phase::Gone => "over",
-        };
-        let unread = connection.lanes[1 - side].readable();
-        let unsent = connection.lanes[side].unsent();
-        let (local, peer) = (own.local.to_string(), other.local.to_string());
-        ["tcp".into(), local, peer, state.into(), unread.to_string(), unsent.to_string()]
+    fn rows(&self, kernel: &Kernel) -> Vec<Row> {
+        let mut rows: Vec<Row> = self.socket_rows(kernel);
+        rows.extend(self.orphan_rows(kernel));
+        rows.extend(self.waiting_rows(kernel));
+        rows.sort();
+        rows
     }
-}
-
-fn shown(address: Option<SocketAddr>) -> String {
-    address.map_or_else(|| "*".to_owned(), |address| address.to_string())
 }

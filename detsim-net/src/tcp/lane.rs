@@ -96,6 +96,12 @@ impl Lane {
         self.data.len() - self.arrived + self.unacked
     }
 
+    /// The same at a moment, whether or not anybody has taken in what was acknowledged by then.
+    pub(crate) fn outstanding_at(&self, now: SimTime) -> usize {
+        let unacked: usize = self.acks.iter().filter(|a| a.at > now).map(|ack| ack.bytes).sum();
+        self.data.len() - self.arrived + unacked
+    }
+
     /// Is anything on its way, there or back?
     pub(crate) fn is_unacked(&self) -> bool {
         self.flight_bytes + self.unacked > 0

@@ -50,6 +50,11 @@ impl Channel {
         self.capacity.saturating_sub(self.data.len())
     }
 
+    /// Bytes that can be read.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.data.is_empty()
     }

@@ -19,16 +19,23 @@ use crate::waits::Side;
 pub(crate) struct Datagrams {
     pub(crate) name: Name,
     pub(crate) peer: Option<SocketKey>,
-    queue: VecDeque<Message>,
+    pub(crate) queue: VecDeque<Message>,
     /// Which directions are closed: [read, write].
     pub(crate) shut: [bool; 2],
 }
 
 #[derive(Debug)]
-struct Message {
+pub(crate) struct Message {
     from: Name,
     data: Vec<u8>,
     history: u64,
+}
+
+impl Message {
+    /// Its bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.data.len()
+    }
 }
 
 /// `net.unix.max_dgram_qlen`, and the most that one datagram carries.

@@ -27,7 +27,7 @@ pub(crate) struct Stream {
 pub(crate) struct Listener {
     pub(crate) name: Name,
     pub(crate) queue: VecDeque<SocketKey>,
-    backlog: usize,
+    pub(crate) backlog: usize,
 }
 
 /// Linux's room in a local stream and in a pipe, in bytes.

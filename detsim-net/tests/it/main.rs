@@ -4,6 +4,7 @@ mod determinism;
 mod faults;
 mod life;
 mod misuse;
+mod netstat;
 mod nodes;
 mod probes;
 mod tcp;

@@ -7,9 +7,8 @@ use std::time::Duration;
 use detsim_executor::event::{DropReason, NetEvent};
 use detsim_executor::{Event, OpKind, context};
 use detsim_net::{How, Rule, Socket, Sockets, Verdict};
-use expect_test::expect;
 
-use crate::tcp::{Pair, connect, echo, listen, read, read_to_end, sleep, text, write};
+use crate::tcp::{Pair, connect, echo, read_to_end, sleep, text, write};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -138,7 +137,7 @@ pub(crate) fn datagrams(pair: &Pair) -> (usize, usize) {
     })
 }
 
-fn udp(address: SocketAddr) -> Socket {
+pub(crate) fn udp(address: SocketAddr) -> Socket {
     let socket = Sockets::current().unwrap().udp(false);
     socket.bind(address).unwrap();
     socket
@@ -161,50 +160,4 @@ fn datagrams_are_lost_and_doubled_at_their_rates() {
     pair.net.set_duplicate_rate(0.5);
     let (doubled, _) = datagrams(&pair);
     assert!((250..350).contains(&doubled), "{doubled}");
-}
-
-#[test]
-fn the_table_of_sockets_says_who_waits_for_what() {
-    let pair = Pair::new(1);
-    let net = pair.net.clone();
-    let table = pair.run(
-        async {
-            let _listener = listen();
-            std::future::pending::<()>().await;
-        },
-        async move {
-            let socket = connect().await.unwrap();
-            write(&socket, b"unread").await.unwrap();
-            let _udp = udp("0.0.0.0:53".parse().unwrap());
-            sleep(10 * MS).await;
-            net.netstat()
-        },
-    );
-    expect![[r#"
-        node         proto local                 peer                  state          unread   unsent
-        client       tcp   10.0.0.1:32768        10.0.0.2:80           established         0        0
-        client       udp   0.0.0.0:53            *                     *                   0        *
-        server       tcp   0.0.0.0:80            *                     listening           1        *
-    "#]]
-    .assert_eq(&table);
-}
-
-#[test]
-fn a_read_that_nobody_answers_is_a_deadlock_with_both_ends() {
-    let pair = Pair::new(1);
-    drop(pair.sim.node("server").spawn("server", async {
-        let listener = listen();
-        let socket = poll_fn(|cx| listener.poll_accept(cx, How::poller(OpKind::Accept))).await;
-        let socket = socket.unwrap().0;
-        read(&socket, &mut [0; 1]).await.unwrap();
-    }));
-    drop(pair.sim.node("client").spawn("client", async {
-        let socket = connect().await.unwrap();
-        write(&socket, b"").await.unwrap();
-        read(&socket, &mut [0; 1]).await.unwrap();
-    }));
-    let failure = pair.sim.run().unwrap_err();
-    assert_eq!(failure.verdict(), "deadlock", "{failure}");
-    let text = failure.to_string();
-    assert!(text.contains("for the TcpStream of detsim-net/tests/it"), "{text}");
 }
