@@ -12,6 +12,7 @@
 mod blocking;
 mod config;
 mod disk;
+mod drawn;
 mod locks;
 mod walk;
 
@@ -283,6 +284,12 @@ impl Disks {
     pub fn sync(&self, fd: i32, data_only: bool) -> Outcome<()> {
         let point = self.begin_sync(fd, data_only)?;
         self.finish_sync(fd, point)
+    }
+
+    /// Makes everything durable that the disk of the node that runs holds, at once, as `sync(2)`.
+    #[track_caller]
+    pub fn sync_everything(&self) {
+        self.call(self.node(), |mut call| call.sync_all());
     }
 
     /// Begins a sync that takes time. See [`Volume::begin_sync`].

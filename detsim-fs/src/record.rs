@@ -1,9 +1,12 @@
 //! What the faults of a disk did.
 //!
-//! Owns: [`FaultEvent`], plain data for whoever keeps a trace, and [`FaultStats`], its sums. Does
-//! not own: how either is shown.
+//! Owns: [`FaultEvent`], plain data for whoever drains it, [`FaultStats`], its sums, and the events of the
+//! trace that a disk in a run leaves. Does not own: how any of them is shown.
 //!
 //! Invariant: both are made by [`Recorder::note`] alone, so a sum never disagrees with its events.
+
+use detsim_executor::event::{DiskEvent, Event, Wide};
+use detsim_executor::{NodeId, Sim};
 
 /// One thing that went wrong on a disk.
 ///
@@ -95,14 +98,27 @@ pub struct FaultStats {
 pub(crate) struct Recorder {
     pub(crate) stats: FaultStats,
     pub(crate) events: Option<Vec<FaultEvent>>,
+    /// The run that the disk is in, whose trace tells of it too.
+    pub(crate) sim: Option<Sim>,
 }
 
 impl Recorder {
     pub(crate) fn note(&mut self, event: FaultEvent) {
         self.count(event);
+        self.trace(|node| event.in_trace(node));
         if let Some(events) = &mut self.events {
             events.push(event);
         }
+    }
+
+    /// Writes into a disk or a sync of it, where nothing goes wrong.
+    pub(crate) fn trace(&self, event: impl FnOnce(NodeId) -> Option<DiskEvent>) {
+        let Some(sim) = self.sim.as_ref().filter(|sim| sim.is_alive()) else { return };
+        sim.with(|kernel| {
+            if let Some(event) = event(kernel.current_node()) {
+                kernel.record_with(|_| Event::Disk(event));
+            }
+        });
     }
 
     fn count(&mut self, event: FaultEvent) {
@@ -117,5 +133,26 @@ impl Recorder {
             FaultEvent::SkipSync { .. } => stats.skipped_syncs += 1,
             FaultEvent::TearWrite { .. } => stats.torn_writes += 1,
         }
+    }
+}
+
+impl FaultEvent {
+    /// What the trace of a run says of it; a torn write is counted where the power went.
+    fn in_trace(self, node: NodeId) -> Option<DiskEvent> {
+        let number = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+        Some(match self {
+            Self::CorruptByte { offset, .. } => {
+                DiskEvent::Corrupted { node, offset: Wide::new(offset) }
+            }
+            Self::Crash { kept, torn, lost, .. } => {
+                let [survived, lost, torn] = [kept, lost, torn].map(number);
+                DiskEvent::Crashed { node, survived, lost, torn }
+            }
+            Self::RefuseWrite { offset, bytes } => {
+                DiskEvent::Full { node, offset: Wide::new(offset), len: number(bytes) }
+            }
+            Self::SkipSync { .. } => DiskEvent::SyncSkipped { node },
+            Self::TearWrite { .. } => return None,
+        })
     }
 }

@@ -8,6 +8,7 @@ use std::fmt;
 use std::io;
 
 use detsim_executor::Sim;
+use detsim_executor::event::{DiskEvent, Wide};
 
 use crate::disk::{Disk, PendingWrite, SIZE_MAX};
 use crate::faults::Faults;
@@ -92,7 +93,7 @@ impl FaultyStorage {
         Self {
             disk: Disk::default(),
             faults: Faults::of_run(sim, name, &profile),
-            recorder: Recorder::default(),
+            recorder: Recorder { sim: Some(sim.clone()), ..Recorder::default() },
             max_size: profile.max_size.min(SIZE_MAX),
         }
     }
@@ -119,6 +120,8 @@ impl FaultyStorage {
             return Err(io::Error::from_raw_os_error(ENOSPC));
         }
         self.disk.write(offset, bytes);
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.recorder.trace(|node| Some(DiskEvent::Wrote { node, offset: Wide::new(offset), len }));
         Ok(bytes.len())
     }
 
@@ -135,7 +138,10 @@ impl FaultyStorage {
             }
         } else {
             let (faults, recorder) = (&mut self.faults, &mut self.recorder);
+            let writes = recorder.sim.as_ref().map(|_| self.disk.pending_writes());
+            let sectors = writes.iter().flatten().map(|write| write.atoms as u32).sum();
             self.disk.flush(&mut |offset, bytes| faults.wear(offset, bytes, recorder));
+            recorder.trace(|node| Some(DiskEvent::Synced { node, sectors }));
         }
         Ok(())
     }

@@ -1,13 +1,12 @@
 //! What goes wrong on a network, and how often.
 //!
-//! Owns: [`NetFaults`], and how the seed draws one: each family of faults is in it or not, at an intensity
-//! of its own, because faults of one kind hide those of another. Does not own: what brings them about
-//! (`link.rs`, `weather.rs`, `dns.rs`).
+//! Owns: [`NetFaults`], and which families of faults the seed draws one from, at which intensities. Does not
+//! own: how a family is drawn (`detsim_executor`), or what brings the faults about (`link.rs`, `weather.rs`,
+//! `dns.rs`).
 
 use std::time::Duration;
 
-use detsim_executor::rng::hash_bytes;
-use detsim_executor::{Anchor, Choices, Domain, Ratio};
+use detsim_executor::{Choices, Families};
 
 /// What goes wrong on the links under sockets, and how often. The default is a local network on which
 /// nothing does, but that calls are short.
@@ -87,7 +86,7 @@ impl Default for NetFaults {
 impl NetFaults {
     /// What the seed has in store.
     pub(crate) fn draw(choices: &mut Choices) -> Self {
-        let mut family = Families { domain: choices.domain("env/net/faults"), choices };
+        let mut family = Families::of(choices, "env/net/faults");
         let has_jams = family.is_in("jams");
         Self {
             delay_min: family.duration("delay", 10..35).unwrap_or(Duration::from_micros(100)),
@@ -113,44 +112,6 @@ impl NetFaults {
         self.delay_max = self.delay_min * times;
         self
     }
-}
-
-/// How often a family of faults is in.
-const IN: Ratio = Ratio::new(1, 2);
-
-/// Draws, each at the anchor of its family: one more family shifts no other.
-struct Families<'a> {
-    choices: &'a mut Choices,
-    domain: Domain,
-}
-
-impl Families<'_> {
-    fn is_in(&mut self, family: &str) -> bool {
-        self.choices.happens(self.domain, anchor(family), IN)
-    }
-
-    fn below(&mut self, family: &str, bound: u64) -> u64 {
-        self.choices.draw(self.domain, anchor(family), bound, 0)
-    }
-
-    fn rate(&mut self, family: &str, rates: &[f64]) -> f64 {
-        let is_in = self.is_in(family);
-        let at = self.below(family, rates.len() as u64);
-        if is_in { rates[at as usize] } else { 0.0 }
-    }
-
-    /// A power of two in this range of exponents, and up to as much again, in nanoseconds.
-    fn duration(&mut self, family: &str, exponents: std::ops::Range<u32>) -> Option<Duration> {
-        let is_in = self.is_in(family);
-        let exponent = self.below(family, u64::from(exponents.end - exponents.start));
-        let base = 1 << (u64::from(exponents.start) + exponent);
-        let ns = base + self.below(family, base);
-        is_in.then(|| Duration::from_nanos(ns))
-    }
-}
-
-fn anchor(family: &str) -> Anchor {
-    Anchor { actor: hash_bytes(family.as_bytes()), ordinal: 0 }
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Default for PowerLoss {
     }
 }
 
-/// The least time that a call takes, where it is made by an async program. Up to twice that is drawn.
+/// The least time that a call of a task takes. Up to twice that is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskLatency {
     /// A read, or a look at names and metadata. 100 microseconds by default.

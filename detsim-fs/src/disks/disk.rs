@@ -255,15 +255,22 @@ impl Call<'_> {
             (false, None) => volume.position(handle)?,
         };
         let before = self.peek(handle, at, bytes.len());
-        let written = match offset {
-            Some(offset) => self.disk.volume.write_at(handle, offset, bytes),
-            None => self.disk.volume.write(handle, bytes),
-        };
+        let written = self.disk.volume.put(handle, offset, bytes);
         let written = written.inspect_err(|errno| self.refused(*errno, at, bytes.len()))?;
+        self.wrote(at, written);
         self.rewrite(handle, at, &before[..written], &bytes[..written])?;
         self.heal(ino, at, written);
         self.disk.replaced = Some((ino, at, before));
+        if let Some(point) = self.disk.volume.sync_of_write(handle).filter(|_| written > 0) {
+            self.finish_sync(point)?;
+        }
         Ok(written)
+    }
+
+    fn wrote(&mut self, at: u64, len: usize) {
+        let (node, offset) = (self.disk.node, detsim_executor::event::Wide::new(at));
+        let len = u32::try_from(len).unwrap_or(u32::MAX);
+        self.kernel.record_with(|_| Event::Disk(DiskEvent::Wrote { node, offset, len }));
     }
 
     fn refused(&mut self, errno: Errno, at: u64, len: usize) {
@@ -319,16 +326,33 @@ impl Call<'_> {
             self.note(DiskFault::SyncError);
             return Err(Errno::EIO);
         }
-        let before = self.disk.volume.pending();
-        if before > 0 && self.fires(DiskFault::LostSync) {
+        let may_lie = !self.disk.rates.of(DiskFault::LostSync).is_never();
+        if may_lie && self.disk.volume.is_covering(point) && self.fires(DiskFault::LostSync) {
             self.note(DiskFault::LostSync);
             return Ok(());
         }
-        self.disk.volume.finish_sync(point)?;
-        let sectors = (before - self.disk.volume.pending()) as u32;
+        let before = self.disk.volume.pending();
+        let done = self.disk.volume.finish_sync(point);
+        self.synced(before);
+        done
+    }
+
+    /// Makes everything durable, as `sync(2)`: on a drive that lies, nothing.
+    pub(crate) fn sync_all(&mut self) {
+        let before = self.disk.volume.pending();
+        if before > 0 && self.fires(DiskFault::LostSync) {
+            self.note(DiskFault::LostSync);
+            return;
+        }
+        self.disk.volume.sync_all();
+        self.synced(before);
+    }
+
+    fn synced(&mut self, before: usize) {
+        let changes = before - self.disk.volume.pending();
+        let sectors = u32::try_from(changes).unwrap_or(u32::MAX);
         let node = self.disk.node;
         self.kernel.record_with(|_| Event::Disk(DiskEvent::Synced { node, sectors }));
-        Ok(())
     }
 }
 

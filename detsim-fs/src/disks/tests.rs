@@ -27,7 +27,9 @@ struct World {
 
 /// A node with a file of 2048 ones, durable, and then the faults.
 fn world(faults: DiskFaults) -> World {
-    let sim = Sim::new(7);
+    let mut recorded = detsim_executor::SimConfig::default();
+    recorded.record = true;
+    let sim = Sim::with_config(7, recorded);
     let (disks, node) = (Disks::of(&sim), sim.node("n"));
     let fd = node.enter(|| {
         let fd = disks.open(Path::new("/f"), WRITE, 0o644).unwrap();
@@ -59,6 +61,85 @@ impl World {
     fn count(&self, fault: DiskFault) -> u64 {
         self.disks.count(self.node.id(), fault)
     }
+
+    /// How often the trace tells of a fault.
+    fn told(&self, fault: DiskFault) -> u64 {
+        let is_it = |event| {
+            matches!(event, Event::Disk(DiskEvent::Faulted { node, fault: told })
+                if node == self.node.id() && told == fault)
+        };
+        self.sim.trace().moments.iter().filter(|moment| is_it(moment.event)).count() as u64
+    }
+}
+
+/// What only this fault is asked for.
+fn only(fault: DiskFault) -> DiskFaults {
+    let rate = |which| if which == fault { 1.0 } else { 0.0 };
+    DiskFaults {
+        read_error_rate: rate(DiskFault::ReadError),
+        write_error_rate: rate(DiskFault::WriteError),
+        sync_error_rate: rate(DiskFault::SyncError),
+        short_read_rate: rate(DiskFault::ShortRead),
+        short_write_rate: rate(DiskFault::ShortWrite),
+        interrupt_rate: rate(DiskFault::Interrupted),
+        stall_rate: rate(DiskFault::Stall),
+        lost_sync_rate: rate(DiskFault::LostSync),
+        bit_rot_rate: rate(DiskFault::BitRot),
+        lost_write_rate: rate(DiskFault::LostWrite),
+        misdirected_write_rate: rate(DiskFault::MisdirectedWrite),
+        stale_read_rate: rate(DiskFault::StaleRead),
+        ..DiskFaults::default()
+    }
+}
+
+#[test]
+fn every_fault_that_is_asked_for_fires_and_the_trace_tells_of_it_as_often_as_it_is_counted() {
+    for fault in DiskFault::ALL {
+        let world = world(only(fault));
+        let end = world.node.enter(|| world.disks.end_of(Cost::Write));
+        let seen = [
+            world.write(600, &[9; 100]).map(|_| Vec::new()),
+            world.disks.sync(world.fd, false).map(|()| Vec::new()),
+            world.read(600, 100),
+        ];
+        let calm = [Ok(Vec::new()), Ok(Vec::new()), Ok(vec![9; 100])];
+        let is_late = end > world.sim.now() + Duration::from_secs(1);
+        let is_hidden = fault == DiskFault::LostSync;
+        assert!(seen != calm || is_late || is_hidden, "{fault:?} changed nothing: {seen:?}");
+        assert!(world.count(fault) > 0, "{fault:?} never fired");
+        assert_eq!(world.told(fault), world.count(fault), "{fault:?}");
+        let others: u64 = DiskFault::ALL.map(|other| world.count(other)).iter().sum();
+        assert_eq!(others, world.count(fault), "{fault:?} is not alone");
+    }
+}
+
+#[test]
+fn a_sync_that_has_nothing_to_do_does_not_lie() {
+    let world = world(only(DiskFault::LostSync));
+    let other = world.node.enter(|| world.disks.open(Path::new("/g"), WRITE, 0o644).unwrap());
+    world.disks.write(other, None, b"x").unwrap();
+    // Of a file of which nothing is pending, where the names are not of its journal.
+    world.disks.sync(world.fd, true).unwrap();
+    assert_eq!(world.count(DiskFault::LostSync), 0);
+    world.node.enter(|| world.disks.sync_everything());
+    assert_eq!(world.count(DiskFault::LostSync), 1);
+    world.calm();
+    world.node.enter(|| world.disks.sync_everything());
+    assert_eq!(world.disks.volume(world.node.id(), |volume| volume.pending()), 0);
+}
+
+#[test]
+fn a_write_that_is_durable_when_it_returns_meets_the_faults_of_syncs() {
+    let direct = |fault| {
+        let world = world(only(fault));
+        let flags = OpenFlags { data_sync: true, ..WRITE };
+        let fd = world.node.enter(|| world.disks.open(Path::new("/f"), flags, 0o644).unwrap());
+        let written = world.disks.write(fd, Some(0), b"new");
+        world.node.crash();
+        (written, world.count(fault))
+    };
+    assert_eq!(direct(DiskFault::SyncError), (Err(Errno::EIO), 1));
+    assert_eq!(direct(DiskFault::LostSync), (Ok(3), 1));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The face of the disk, and one probe for each fault: it fires, and something comes of it.
 
 use super::*;
+use expect_test::expect;
 
 const SECTOR: usize = crate::SECTOR_BYTES;
 
@@ -222,4 +223,45 @@ fn a_write_after_a_torn_one_counts_as_reordered() {
     assert_eq!(outcome(&writes, &[false, false, true]), crash(1, 0, 1, true));
     assert_eq!(outcome(&writes, &[true, true, true]), crash(2, 0, 0, false));
     assert_eq!(outcome(&writes, &[true, false, false]), crash(0, 1, 1, false));
+}
+
+#[test]
+fn a_disk_in_a_run_tells_the_trace_of_it() {
+    let mut config = detsim_executor::SimConfig::default();
+    config.record = true;
+    let sim = Sim::with_config(3, config);
+    let profile = FaultProfile {
+        skip_sync_rate: 1.0,
+        corrupt_byte_rate: 1.0,
+        reorder_rate: 1.0,
+        max_size: 600,
+        ..FaultProfile::default()
+    };
+    sim.node("n1").enter(|| {
+        let mut disk = FaultyStorage::in_run(&sim, "n1", profile);
+        disk.write_at(0, b"x").unwrap();
+        disk.write_at(599, b"xy").unwrap_err();
+        disk.sync().unwrap();
+        disk.crash();
+    });
+    let mut told: Vec<String> = disk_events(&sim);
+    told.dedup();
+    expect![[r#"
+        [
+            "Wrote { node: NodeId(1), offset: 0, len: 1 }",
+            "Full { node: NodeId(1), offset: 599, len: 2 }",
+            "SyncSkipped { node: NodeId(1) }",
+            "Crashed { node: NodeId(1), survived: 0, lost: 1, torn: 0 }",
+        ]
+    "#]]
+    .assert_debug_eq(&told);
+}
+
+fn disk_events(sim: &Sim) -> Vec<String> {
+    let moments = sim.trace().moments;
+    let told = moments.iter().filter_map(|moment| match moment.event {
+        detsim_executor::Event::Disk(event) => Some(format!("{event:?}")),
+        _ => None,
+    });
+    told.collect()
 }

@@ -200,11 +200,7 @@ impl Volume {
     /// `EBADF`, `EFBIG`, `EINVAL` for a direct write that is not aligned, `ENOSPC`; with `O_SYNC` and
     /// `O_DSYNC` also what [`Self::fsync`] gives.
     pub fn write(&mut self, handle: Handle, bytes: &[u8]) -> Outcome<usize> {
-        let open = self.handles.find(handle)?;
-        let offset = if open.flags.append { self.size_of(open.ino) } else { open.offset };
-        let written = self.write_to(handle, offset, bytes)?;
-        self.handles.find_mut(handle)?.offset = offset + written as u64;
-        Ok(written)
+        self.put_and_sync(handle, None, bytes)
     }
 
     /// Writes at `offset`; the position stays. As on Linux, a file that was opened to append takes
@@ -213,9 +209,47 @@ impl Volume {
     /// # Errors
     /// As [`Self::write`].
     pub fn write_at(&mut self, handle: Handle, offset: u64, bytes: &[u8]) -> Outcome<usize> {
+        self.put_and_sync(handle, Some(offset), bytes)
+    }
+
+    fn put_and_sync(
+        &mut self,
+        handle: Handle,
+        offset: Option<u64>,
+        bytes: &[u8],
+    ) -> Outcome<usize> {
+        let written = self.put(handle, offset, bytes)?;
+        if let Some(point) = self.sync_of_write(handle).filter(|_| written > 0) {
+            self.finish_sync(point)?;
+        }
+        Ok(written)
+    }
+
+    /// Writes, without the sync that the flags of the file may demand: see [`Self::sync_of_write`].
+    pub(crate) fn put(
+        &mut self,
+        handle: Handle,
+        offset: Option<u64>,
+        bytes: &[u8],
+    ) -> Outcome<usize> {
         let open = self.handles.find(handle)?;
-        let offset = if open.flags.append { self.size_of(open.ino) } else { offset };
-        self.write_to(handle, offset, bytes)
+        let at = match offset {
+            _ if open.flags.append => self.size_of(open.ino),
+            Some(offset) => offset,
+            None => open.offset,
+        };
+        let written = self.write_to(handle, at, bytes)?;
+        if offset.is_none() {
+            self.handles.find_mut(handle)?.offset = at + written as u64;
+        }
+        Ok(written)
+    }
+
+    /// The sync that a write is to end with, of a file that was opened so.
+    pub(crate) fn sync_of_write(&self, handle: Handle) -> Option<SyncPoint> {
+        let flags = self.handles.find(handle).ok()?.flags;
+        let syncs = flags.sync || flags.data_sync;
+        syncs.then(|| self.begin_sync(handle, !flags.sync).ok()).flatten()
     }
 
     fn write_to(&mut self, handle: Handle, offset: u64, bytes: &[u8]) -> Outcome<usize> {
@@ -236,14 +270,11 @@ impl Volume {
         if fits == 0 {
             return Err(Errno::ENOSPC);
         }
-        self.put(ino, offset, &bytes[..fits]);
-        if flags.sync || flags.data_sync {
-            self.finish_sync(self.begin_sync(handle, !flags.sync)?)?;
-        }
+        self.extend(ino, offset, &bytes[..fits]);
         Ok(fits)
     }
 
-    fn put(&mut self, ino: Ino, offset: u64, bytes: &[u8]) {
+    fn extend(&mut self, ino: Ino, offset: u64, bytes: &[u8]) {
         let (end, was) = (offset + bytes.len() as u64, self.size_of(ino));
         self.change_file(ino, Change::Data { ino, offset, bytes: Rc::from(bytes) });
         if end > was {
@@ -383,6 +414,12 @@ impl Volume {
         self.handles.fail(point.ino);
         self.handles.take_failure(point.handle)?;
         Ok(lost)
+    }
+
+    /// Would this sync make anything durable?
+    pub(crate) fn is_covering(&self, point: SyncPoint) -> bool {
+        let SyncPoint { ino, mark, data_only, .. } = point;
+        !self.journal.of(ino, mark, data_only, self.config.profile).is_empty()
     }
 
     fn settle_times(&mut self, ino: Ino) {
