@@ -88,7 +88,8 @@ struct Stats {
 struct Export {
     /// The directory of a failure, or its trace.
     path: PathBuf,
-    /// Every event as data, a timeline for ui.perfetto.dev, or a page for a browser.
+    /// Every event as data, a timeline for ui.perfetto.dev, a page for a browser, or the packets for
+    /// Wireshark (pcapng: headers and lengths, without the bytes of the program).
     #[arg(long)]
     format: ExportFormat,
     /// The minimised form of the run: the decisions that it keeps are marked in the page [default:
@@ -105,6 +106,7 @@ enum ExportFormat {
     Json,
     Perfetto,
     Html,
+    Pcap,
 }
 
 impl Trace {
@@ -158,15 +160,19 @@ impl Export {
             ExportFormat::Json => Format::Json,
             ExportFormat::Perfetto => Format::Perfetto,
             ExportFormat::Html => Format::Html,
+            ExportFormat::Pcap => return self.write(&trace::pcap(&recorded)),
         };
         options.minimized = match &self.minimized {
             Some(path) => Some(read(path)?),
             None => beside(&self.path, &recorded),
         };
-        let text = trace::export(&recorded, &options);
+        self.write(trace::export(&recorded, &options).as_bytes())
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result {
         match &self.output {
-            Some(path) => std::fs::write(path, text).map_err(|error| Failure::file(path, &error)),
-            None => print(&text),
+            Some(path) => std::fs::write(path, bytes).map_err(|error| Failure::file(path, &error)),
+            None => print_bytes(bytes),
         }
     }
 }
@@ -187,9 +193,13 @@ fn read(path: impl AsRef<Path>) -> Result<Recorded> {
     trace::read(path.as_ref()).map_err(|error| Failure::new(format!("detsim: {error}")))
 }
 
-/// Prints, also into a pipe whose reader has seen enough.
 fn print(text: &str) -> Result {
-    match io::stdout().lock().write_all(text.as_bytes()) {
+    print_bytes(text.as_bytes())
+}
+
+/// Prints, also into a pipe whose reader has seen enough.
+fn print_bytes(bytes: &[u8]) -> Result {
+    match io::stdout().lock().write_all(bytes) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::new(format!("detsim: nothing can be printed: {error}")))
         }

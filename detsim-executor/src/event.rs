@@ -151,6 +151,46 @@ pub enum NetEvent {
     Shortened { node: NodeId, bytes: Wide },
     /// Links take this many times as long.
     Slowed { from: SetId, to: SetId, factor: u32 },
+    /// What a message that was just sent is for the sockets: between which addresses, and, of a
+    /// connection, from which byte on, the first one being 1.
+    Packet { message: u32, source: TextId, target: TextId, seq: u32, bytes: u16, kind: PacketKind },
+}
+
+/// What a packet between sockets is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum PacketKind {
+    /// Asks for a connection.
+    Syn,
+    /// Answers that.
+    SynAck,
+    /// Completes a connection, or asks whether the peer is there.
+    Ack,
+    /// Carries bytes of a connection.
+    Data,
+    /// Says that no more bytes will come.
+    Fin,
+    /// Says that there is no such connection.
+    Reset,
+    /// Stands for itself.
+    Datagram,
+    /// Says that nobody has the port of a datagram.
+    Unreachable,
+}
+
+impl PacketKind {
+    /// The word of reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Syn => "SYN",
+            Self::SynAck => "SYN+ACK",
+            Self::Ack => "ACK",
+            Self::Data => "data",
+            Self::Fin => "FIN",
+            Self::Reset => "RST",
+            Self::Datagram => "datagram",
+            Self::Unreachable => "port unreachable",
+        }
+    }
 }
 
 /// Why a message was lost.
@@ -368,6 +408,7 @@ impl NetEvent {
             | Self::Sent { from, to, .. } => Some((from, to)),
             Self::Healed { .. }
             | Self::LookupFailed { .. }
+            | Self::Packet { .. }
             | Self::Partitioned { .. }
             | Self::Reset { .. }
             | Self::Shortened { .. }

@@ -12,7 +12,7 @@ use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
 use crate::clock::{Apart, POLL_NS};
 use crate::deferred::Deferred;
-use crate::event::{Event, NodeId, SetId, TaskNumber};
+use crate::event::{Event, NodeId, SetId, TaskNumber, TextId};
 use crate::failure::Failure;
 use crate::group::Groups;
 use crate::limits::Limits;
@@ -418,7 +418,12 @@ impl Kernel {
         self.recorder.trace().clone()
     }
 
-    /// The number of a set of nodes in the trace, for an event of [`Self::record_with`].
+    /// The number of a text in the trace, for an event of [`Self::record_with`].
+    pub fn trace_text(&mut self, text: &str) -> TextId {
+        self.recorder.text(text)
+    }
+
+    /// The number of a set of nodes in the trace.
     pub fn trace_set(&mut self, nodes: &[NodeId]) -> SetId {
         self.recorder.set(nodes)
     }

@@ -28,7 +28,7 @@ use detsim_executor::{
 
 pub use self::faults::{Cut, Net, RuleGuard};
 pub use self::links::NetLink;
-pub(crate) use self::packets::dropped;
+pub(crate) use self::packets::{describe, dropped};
 pub use self::socket::{How, Socket};
 use crate::agenda::Agenda;
 use crate::dns::Names;

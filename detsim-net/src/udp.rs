@@ -9,14 +9,16 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use detsim_executor::event::{DropReason, NetEvent};
+use detsim_executor::event::{DropReason, NetEvent, PacketKind};
 use detsim_executor::rng::fold;
 use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
 
 use crate::errno::{Errno, Result};
 use crate::host::{Protocol, is_broadcast};
 use crate::link::{Partition, Passage};
-use crate::sockets::{Flight, Packet, SocketKey, SocketKind, Unreachable, What, World, dropped};
+use crate::sockets::{
+    Flight, Packet, SocketKey, SocketKind, Unreachable, What, World, describe, dropped,
+};
 use crate::table::Key;
 use crate::tcp::calls::Readiness;
 use crate::waits::Side;
@@ -212,6 +214,8 @@ impl World {
     ) {
         let flight = self.fly(kernel, nodes.0, nodes.1, datagram.data.len());
         let Flight { packet, at, lost, copy_at, history } = flight;
+        let size = (0, datagram.data.len());
+        describe(kernel, packet, [datagram.from, to], PacketKind::Datagram, size);
         if lost {
             return;
         }
@@ -298,6 +302,8 @@ impl World {
     fn tell_unreachable(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
         let Parcel { nodes: (from, to), sender, .. } = *parcel;
         let flight = self.fly(kernel, to, from, 0);
+        let addresses = [parcel.to, parcel.datagram.from];
+        describe(kernel, flight.packet, addresses, PacketKind::Unreachable, (0, 0));
         if !flight.lost {
             let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
             let news = Unreachable { sender, peer: parcel.to, packet: flight.packet, from: to };

@@ -2,7 +2,7 @@
 //!
 //! Owns: `write`, [`read`] and what stands around a trace in its file ([`Header`]); the renderers
 //! `view`, `diff`, `stats` and `export`, each a pure function from traces and options to
-//! text. Does not own: events and their words (the executor), where the files of a failure lie,
+//! text, and [`pcap`], to a file of packets. Does not own: events and their words (the executor), where the files of a failure lie,
 //! or command lines. Invariants: whatever is read gives a trace or an [`Error`] that says what is
 //! wrong, never a panic; no renderer prints a wall clock, an address or an absolute path; colour
 //! only adds to what the text says.
@@ -46,7 +46,7 @@ pub use detsim_executor::event::{
 pub use detsim_executor::trace::{Chosen, DOMAIN_PICK, DOMAIN_STOP, ObjectInfo, Tables, TaskInfo};
 pub use diff::{DiffOptions, diff};
 pub use error::Error;
-pub use export::{ExportOptions, Format, export};
+pub use export::{ExportOptions, Format, export, pcap};
 pub use stats::{StatsOptions, stats};
 pub use view::{ViewOptions, view};
 

@@ -5,6 +5,7 @@
 //! what needs a tool beyond Rust is behind `--full` and says when the tool is missing.
 
 mod browser;
+mod capture;
 mod full;
 
 use clap::Args;

@@ -6,7 +6,7 @@
 use super::{DOMAIN_PICK, DOMAIN_STOP, Tables};
 use crate::event::{
     ChoiceId, DiskEvent, DiskFault, DropReason, Event, Moment, NetEvent, NodeChange, NodeId,
-    ObjectId, SetId, TaskNumber,
+    ObjectId, PacketKind, SetId, TaskNumber,
 };
 use std::fmt;
 
@@ -158,6 +158,15 @@ impl<'a> Predicate<'a> {
             NetEvent::Partitioned { from, to, holds } => {
                 let rule = if holds { "holds" } else { "drops" };
                 write!(f, "partition {} -> {} ({rule})", self.set(from), self.set(to))
+            }
+            NetEvent::Packet { message, source, target, seq, bytes, kind } => {
+                let (from, to) = (self.tables.text(source), self.tables.text(target));
+                write!(f, "message {message} is {} {from} -> {to}", kind.word())?;
+                match kind {
+                    PacketKind::Data => write!(f, ", {bytes} bytes from {seq} on"),
+                    PacketKind::Datagram => write!(f, ", {bytes} bytes"),
+                    _ => Ok(()),
+                }
             }
             NetEvent::Shortened { bytes, .. } => {
                 write!(f, "a read or write is cut short, to {bytes} bytes")

@@ -4,7 +4,9 @@
 //! carries, or what a link does (`link.rs`). Invariant: a packet is lost, held or delivered as the link,
 //! the rules of the scenario and the weather have it, and each of that is an event.
 
-use detsim_executor::event::{DropReason, NetEvent, Wide};
+use std::net::SocketAddr;
+
+use detsim_executor::event::{DropReason, NetEvent, PacketKind, Wide};
 use detsim_executor::rng::fold;
 use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
 
@@ -148,6 +150,30 @@ impl World {
         let place = self.links.place(kernel, from, to);
         place.expect("invariant: a host is a node of this simulation")
     }
+}
+
+/// Says in the trace what a packet is that was just sent: its addresses, where it stands among the bytes
+/// of a connection, and how many it carries.
+#[inline]
+pub(crate) fn describe(
+    kernel: &mut Kernel,
+    packet: Packet,
+    [source, target]: [SocketAddr; 2],
+    kind: PacketKind,
+    (before, bytes): (u64, usize),
+) {
+    kernel.record_with(|kernel| {
+        let [source, target] = [source, target].map(|address| {
+            let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+            kernel.trace_text(&address.to_string())
+        });
+        let seq = match kind {
+            PacketKind::Syn | PacketKind::SynAck | PacketKind::Datagram => 0,
+            _ => (before as u32).wrapping_add(1),
+        };
+        let (message, bytes) = (packet.message, bytes.min(usize::from(u16::MAX)) as u16);
+        Event::Net(NetEvent::Packet { message, source, target, seq, bytes, kind })
+    });
 }
 
 /// A packet is lost.

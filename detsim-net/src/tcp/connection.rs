@@ -99,6 +99,11 @@ impl Connection {
         self.lanes.iter().all(|lane| lane.fin == Fin::Arrived)
     }
 
+    /// From which address end `side` sends, and to which.
+    pub(crate) fn addresses(&self, side: usize) -> [SocketAddr; 2] {
+        [self.ends[side].local, self.ends[1 - side].local]
+    }
+
     /// Nobody needs it any more.
     pub(crate) fn is_unused(&self) -> bool {
         let unused = |end: &End| end.phase == Phase::Gone && end.socket.is_none();

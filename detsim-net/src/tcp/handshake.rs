@@ -9,6 +9,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use detsim_executor::event::PacketKind;
 use detsim_executor::rng::fold;
 use detsim_executor::{Deadline, Kernel, NodeId};
 
@@ -19,7 +20,7 @@ use crate::errno::{Errno, Result};
 use crate::host::{Protocol, with_port};
 use crate::link::Partition;
 use crate::options::Options;
-use crate::sockets::{Packet, SocketKey, SocketKind, What, World};
+use crate::sockets::{Packet, SocketKey, SocketKind, What, World, describe};
 use crate::waits::Side;
 
 const SYN_RETRIES: u32 = 6;
@@ -168,7 +169,9 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.syn_sent = kernel.now();
         let (from, to) = (connection.ends[0].node, connection.ends[1].node);
+        let addresses = connection.addresses(0);
         let flight = self.fly(kernel, from, to, 0);
+        describe(kernel, flight.packet, addresses, PacketKind::Syn, (0, 0));
         if flight.lost {
             return self.expect_retry(kernel, key);
         }
@@ -275,7 +278,9 @@ impl World {
     fn answer_syn(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1].node, connection.ends[0].node);
+        let addresses = connection.addresses(1);
         let flight = self.fly(kernel, from, to, 0);
+        describe(kernel, flight.packet, addresses, PacketKind::SynAck, (0, 0));
         if flight.lost {
             return self.expect_retry(kernel, key);
         }

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use detsim_executor::event::PacketKind;
 use detsim_executor::{Deadline, SimTime};
 
 use super::queue::Queue;
@@ -56,6 +57,17 @@ pub(crate) enum Kind {
     Ack,
     Data,
     Fin,
+}
+
+impl Kind {
+    /// What the trace calls it.
+    pub(crate) fn packet(self) -> PacketKind {
+        match self {
+            Self::Ack => PacketKind::Ack,
+            Self::Data => PacketKind::Data,
+            Self::Fin => PacketKind::Fin,
+        }
+    }
 }
 
 /// How far the end of the stream has come.
@@ -171,6 +183,11 @@ impl Lane {
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.data.consume(bytes);
         self.arrived -= bytes;
+    }
+
+    /// How many bytes were sent before those that are in flight.
+    pub(crate) fn first_in_flight(&self) -> u64 {
+        self.sent - self.flight_bytes as u64
     }
 
     /// Forgets what has not left yet.

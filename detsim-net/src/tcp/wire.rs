@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use detsim_executor::event::NetEvent;
+use detsim_executor::event::{NetEvent, PacketKind};
 use detsim_executor::rng::fold;
 use detsim_executor::{Anchor, Deadline, Event, Kernel, SimTime};
 
@@ -16,7 +16,7 @@ use super::lane::{Fin, Kind, Lane, Segment};
 use super::{Connection, ConnectionKey};
 use crate::errno::Errno;
 use crate::link::Partition;
-use crate::sockets::{Flight, Packet, What, World};
+use crate::sockets::{Flight, Packet, What, World, describe};
 use crate::waits::Side;
 
 /// The first retransmission, in milliseconds, and the longest wait for one.
@@ -24,8 +24,8 @@ const RTO_MS: u64 = 200;
 const RTO_MS_MAX: u64 = 120_000;
 /// Retransmissions before the sender gives up.
 const RETRIES: u32 = 15;
-/// The most that one segment carries, and the least that does not wait for company.
-const SEGMENT_BYTES_MAX: usize = 65_536;
+/// The most that one segment carries, as one packet of IP does on loopback, and the least that does not wait for company.
+const SEGMENT_BYTES_MAX: usize = 65_483;
 const SEGMENT_BYTES_FULL: usize = 1_460;
 
 /// The wait before retransmission `attempt`.
@@ -116,7 +116,9 @@ impl World {
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
         let flight = self.fly(kernel, from, to, bytes);
         let Some(connection) = self.connections.get_mut(key) else { return };
+        let addresses = connection.addresses(side);
         let lane = &mut connection.lanes[side];
+        describe(kernel, flight.packet, addresses, kind.packet(), (lane.sent, bytes));
         let deadline = schedule(kernel, lane, &flight);
         let Flight { packet, lost, history, .. } = flight;
         lane.send(Segment { kind, bytes, deadline, packet, history, lost });
@@ -204,7 +206,10 @@ impl World {
         let bytes = connection.lanes[side].flight.front().map_or(0, |segment| segment.bytes);
         let flight = self.fly(kernel, from, to, bytes);
         let Some(connection) = self.connections.get_mut(key) else { return };
+        let addresses = connection.addresses(side);
         let lane = &mut connection.lanes[side];
+        let kind = lane.flight.front().map_or(Kind::Ack, |segment| segment.kind);
+        describe(kernel, flight.packet, addresses, kind.packet(), (lane.first_in_flight(), bytes));
         let deadline = schedule(kernel, lane, &flight);
         let Some(segment) = lane.flight.front_mut() else { return };
         let Flight { packet, lost, history, .. } = flight;
@@ -331,8 +336,10 @@ impl World {
     pub(crate) fn post_reset(&mut self, kernel: &mut Kernel, key: ConnectionKey, to: usize) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, node) = (connection.ends[1 - to].node, connection.ends[to].node);
-        let after = connection.lanes[1 - to].last_arrival;
+        let (after, sent) = (connection.lanes[1 - to].last_arrival, connection.lanes[1 - to].sent);
+        let addresses = connection.addresses(1 - to);
         let flight = self.fly(kernel, from, node, 0);
+        describe(kernel, flight.packet, addresses, PacketKind::Reset, (sent, 0));
         if flight.lost {
             return self.reset_lost(kernel, key, to);
         }

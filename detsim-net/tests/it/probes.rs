@@ -8,6 +8,8 @@ use detsim_executor::event::{DropReason, NetEvent};
 use detsim_executor::{Event, OpKind, context};
 use detsim_net::{How, Rule, Socket, Sockets, Verdict};
 
+use expect_test::expect;
+
 use crate::tcp::{Pair, connect, echo, read_to_end, sleep, text, write};
 
 const MS: Duration = Duration::from_millis(1);
@@ -160,4 +162,37 @@ fn datagrams_are_lost_and_doubled_at_their_rates() {
     pair.net.set_duplicate_rate(0.5);
     let (doubled, _) = datagrams(&pair);
     assert!((250..350).contains(&doubled), "{doubled}");
+}
+
+#[test]
+fn the_trace_says_what_each_message_is() {
+    let pair = Pair::new(1);
+    let rule = Rule::new(Verdict::Drop).from(pair.client).to(pair.server).skip(2).times(1);
+    let _guard = pair.net.add_rule(rule);
+    pair.run(echo(), async {
+        let socket = connect().await.unwrap();
+        write(&socket, b"hello").await.unwrap();
+        socket.shutdown().unwrap();
+        read_to_end(&socket).await.unwrap();
+    });
+    let trace = pair.sim.trace();
+    let packets = trace.moments.iter().filter_map(|moment| match moment.event {
+        Event::Net(NetEvent::Packet { source, seq, bytes, kind, .. }) => {
+            Some(format!("{} {}, {bytes} from {seq}\n", trace.tables.text(source), kind.word()))
+        }
+        _ => None,
+    });
+    expect![[r#"
+        10.0.0.1:32768 SYN, 0 from 0
+        10.0.0.2:80 SYN+ACK, 0 from 0
+        10.0.0.1:32768 ACK, 0 from 1
+        10.0.0.1:32768 data, 3 from 1
+        10.0.0.1:32768 data, 2 from 4
+        10.0.0.1:32768 FIN, 0 from 6
+        10.0.0.1:32768 data, 3 from 1
+        10.0.0.2:80 data, 3 from 1
+        10.0.0.2:80 data, 2 from 4
+        10.0.0.2:80 FIN, 0 from 6
+    "#]]
+    .assert_eq(&packets.collect::<String>());
 }

@@ -7,7 +7,10 @@
 mod html;
 mod json;
 mod model;
+mod pcap;
 mod perfetto;
+
+pub use pcap::pcap;
 
 use super::Recorded;
 

@@ -1,8 +1,8 @@
 //! The steps of `ci --full`: the kernel's `unsafe` under tools that see what a test cannot, the page
-//! of a trace in a browser, and fuzzing.
+//! of a trace in a browser, its packets in Wireshark, and fuzzing.
 //!
 //! Each step first asks whether its tool is here, and is skipped with the name of the tool if it
-//! is not; the browser has to be there. None of them is installed or fetched from here.
+//! is not; the browser and tshark have to be there. None of them is installed or fetched from here.
 
 use crate::conformance;
 use crate::failure::Result;
@@ -22,6 +22,7 @@ pub(super) fn run(steps: &mut Steps) {
     steps.run("fuzz kv recovery", |_| fuzz_recovery());
     steps.run("fuzz trace reader", |_| fuzz_traces());
     steps.run_plain("trace page in a browser", super::browser::check_page);
+    steps.run_plain("packets in wireshark", super::capture::check_packets);
 }
 
 fn memcheck(tally: &mut Tally) -> Result<Outcome> {

@@ -131,6 +131,7 @@ impl<'a> Past<'a> {
                 }
                 takes
             }
+            NetEvent::Packet { .. } => false,
             NetEvent::Dropped { from, to, .. } => {
                 self.actors.contains(&Actor::Node(from)) || self.actors.contains(&Actor::Node(to))
             }

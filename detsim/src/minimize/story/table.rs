@@ -104,7 +104,10 @@ fn is_shown(rows: &[Row<'_>], index: usize) -> bool {
 fn is_marked(event: &Event) -> bool {
     match event {
         Event::Chose { .. } | Event::Preempted { .. } | Event::Node { .. } => true,
-        Event::Net(event) => !matches!(event, NetEvent::Sent { .. } | NetEvent::Delivered { .. }),
+        Event::Net(event) => !matches!(
+            event,
+            NetEvent::Sent { .. } | NetEvent::Packet { .. } | NetEvent::Delivered { .. }
+        ),
         _ => false,
     }
 }

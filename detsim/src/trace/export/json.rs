@@ -185,6 +185,7 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
         NetEvent::Held { message, .. } => ("held", Some(message)),
         NetEvent::Lagged { message, .. } => ("lagged", Some(message)),
         NetEvent::LookupFailed { .. } => ("lookup failed", None),
+        NetEvent::Packet { message, .. } => ("packet", Some(message)),
         NetEvent::Partitioned { .. } => ("partitioned", None),
         NetEvent::Reset { .. } => ("reset", None),
         NetEvent::Sent { message, .. } => ("sent", Some(message)),
@@ -202,6 +203,13 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
         NetEvent::Shortened { node, bytes } => {
             object.text("node", tables.node_shown(node));
             object.number("bytes", bytes.get());
+        }
+        NetEvent::Packet { source, target, seq, bytes, kind, .. } => {
+            object.text("kind", kind.word());
+            object.text("source", tables.text(source));
+            object.text("target", tables.text(target));
+            object.number("seq", seq);
+            object.number("bytes", bytes);
         }
         NetEvent::Healed { from, to }
         | NetEvent::Partitioned { from, to, .. }

@@ -96,6 +96,7 @@ impl Model {
             | NetEvent::Held { .. }
             | NetEvent::Lagged { .. }
             | NetEvent::LookupFailed { .. }
+            | NetEvent::Packet { .. }
             | NetEvent::Reset { .. }
             | NetEvent::Shortened { .. }
             | NetEvent::Slowed { .. } => {}
