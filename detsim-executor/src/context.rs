@@ -112,6 +112,15 @@ pub fn choose(bound: u64) -> u64 {
     with(draw).unwrap_or_else(|| outside())
 }
 
+/// Puts a line of the program's own into the trace, as something of the task that runs; see
+/// [`Sim::note`]. Outside of a simulation nothing happens, so code that is also run elsewhere may
+/// call it.
+pub fn note(text: impl FnOnce() -> String) {
+    if let Some(sim) = sim() {
+        sim.note(text);
+    }
+}
+
 pub(crate) const OUTSIDE: &str = "detsim: no simulation is running on this thread";
 
 #[track_caller]

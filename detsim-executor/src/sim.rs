@@ -13,7 +13,7 @@ use crate::bound::lease::Lease;
 use crate::choice::Anchor;
 use crate::context;
 use crate::device::Device;
-use crate::event::Event;
+use crate::event::{Event, NodeId};
 use crate::failure::Failure;
 use crate::join::{self, Belongs, JoinHandle};
 use crate::kernel::{Kernel, SimConfig};
@@ -407,14 +407,32 @@ impl Sim {
         self.with(|kernel| kernel.choices.unused())
     }
 
-    /// Puts a line of the program's own into the trace.
+    /// Puts a line of the program's own into the trace, as something of whoever runs: `votes for n2
+    /// in term 1`. Reports of minimised failures tell such lines before all else that happened. The
+    /// text is asked for where the run is recorded, and only there.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_executor::{Sim, SimConfig};
+    /// let mut config = SimConfig::default();
+    /// config.record = true;
+    /// let sim = Sim::with_config(7, config);
+    /// sim.node("n1").note(|| "leads term 1".to_owned());
+    /// assert!(sim.trace().to_string().contains("n1 notes: leads term 1"));
+    /// ```
     #[track_caller]
     pub fn note(&self, text: impl FnOnce() -> String) {
+        self.note_of(None, text);
+    }
+
+    /// A line about this node, or about that of whoever runs.
+    #[track_caller]
+    pub(crate) fn note_of(&self, node: Option<NodeId>, text: impl FnOnce() -> String) {
         if self.with(|kernel| kernel.recorder.is_on()) {
             let text = text();
             self.with(|kernel| {
                 kernel.record_with(|k| Event::Noted {
-                    node: k.current_node(),
+                    node: node.unwrap_or_else(|| k.current_node()),
                     text: k.recorder.text(&text),
                 });
             });

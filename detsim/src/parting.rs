@@ -9,6 +9,8 @@ use std::fmt::{self, Write};
 use detsim_executor::Trace;
 use detsim_executor::event::{Event, Moment};
 
+use crate::trace::columns::clean;
+
 /// Lines that both runs have before they part, and lines of each after that.
 const BEFORE: usize = 2;
 const AFTER: usize = 3;
@@ -73,10 +75,11 @@ fn write_lines(f: &mut String, lines: &[String]) -> fmt::Result {
     lines.iter().try_for_each(|line| writeln!(f, "  {}", clip(line, COLUMNS - 2)))
 }
 
-/// A line, cut where it is wider than that.
+/// A line that a terminal prints as one, cut where it is wider than that.
 pub(crate) fn clip(line: &str, columns: usize) -> String {
+    let line = clean(line);
     if line.chars().count() <= columns {
-        return line.to_owned();
+        return line.into_owned();
     }
     line.chars().take(columns.saturating_sub(2)).chain("..".chars()).collect()
 }
@@ -127,5 +130,6 @@ mod tests {
     fn long_lines_are_cut() {
         assert_eq!(clip("0123456789", 10), "0123456789");
         assert_eq!(clip("0123456789a", 10), "01234567..");
+        assert_eq!(clip("0\n2\u{1b}4", 10), "0 2 4", "one line, and no codes for the terminal");
     }
 }

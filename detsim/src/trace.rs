@@ -26,7 +26,7 @@
 //! ```
 
 mod codec;
-mod columns;
+pub(crate) mod columns;
 mod diff;
 mod error;
 mod export;

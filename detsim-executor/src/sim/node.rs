@@ -89,6 +89,12 @@ impl Node {
         })
     }
 
+    /// Puts a line about the node into the trace, whoever runs; see [`Sim::note`].
+    #[track_caller]
+    pub fn note(&self, text: impl FnOnce() -> String) {
+        self.sim.note_of(Some(self.id), text);
+    }
+
     /// Takes its power: tasks are gone, and whatever was not durable.
     #[track_caller]
     pub fn crash(&self) {

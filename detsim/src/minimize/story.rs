@@ -5,6 +5,7 @@
 //! Invariants: a pure function of the runs; at most 100 columns; no absolute path and no wall time
 //! but in what the user named; the last line is a command.
 
+mod rows;
 mod sentence;
 mod slice;
 mod table;

@@ -121,7 +121,7 @@ pub(super) fn task_name(tables: &Tables, task: TaskNumber, width: usize) -> Stri
 }
 
 /// A text that a terminal prints as it is.
-pub(super) fn clean(text: &str) -> Cow<'_, str> {
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     match text.contains(char::is_control) {
         true => text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect(),
         false => Cow::Borrowed(text),

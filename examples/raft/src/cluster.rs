@@ -13,7 +13,8 @@ use crate::story::{Story, What};
 /// A whole cluster.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    bug: Bug,
+    /// What all nodes are told, but for who they are.
+    config: Config,
     nodes: [Option<Node>; NODES],
     disks: [Persisted; NODES],
     checker: Checker,
@@ -46,9 +47,15 @@ impl Counts {
 impl Cluster {
     /// Five nodes with new disks, all up. Feed each [`Input::Start`] first.
     pub fn new(bug: Bug) -> Self {
-        let node = |at| Node::new(config(NodeId::new(at), bug), Persisted::default());
+        Self::of(Config { bug, ..Config::new(NodeId::new(0)) })
+    }
+
+    /// As [`Self::new`], of nodes that are all told the same but for who they are.
+    pub fn of(config: Config) -> Self {
+        let told = |at| Config { id: NodeId::new(at), ..config };
+        let node = |at| Node::new(told(at), Persisted::default());
         Self {
-            bug,
+            config,
             nodes: std::array::from_fn(|at| Some(node(at))),
             disks: Default::default(),
             checker: Checker::default(),
@@ -109,7 +116,7 @@ impl Cluster {
         if down {
             let disk = self.disks[id.index()].clone();
             self.story.tell(self.now_ns, id, What::Restarts(disk.term, disk.vote));
-            self.nodes[id.index()] = Some(Node::new(config(id, self.bug), disk));
+            self.nodes[id.index()] = Some(Node::new(Config { id, ..self.config }, disk));
         }
         down
     }
@@ -183,8 +190,4 @@ pub fn grants_vote(out: &[Output]) -> bool {
     out.iter().any(
         |output| matches!(output, Output::Send { message: Message { body, .. }, .. } if grant(body)),
     )
-}
-
-fn config(id: NodeId, bug: Bug) -> Config {
-    Config { bug, ..Config::new(id) }
 }

@@ -88,7 +88,7 @@ pub enum Output {
 pub enum Timer {
     /// No leader was heard of; for a leader: not enough followers were.
     Election,
-    /// The leader speaks.
+    /// The leader speaks; a candidate asks again.
     Heartbeat,
 }
 
@@ -156,14 +156,19 @@ pub struct Config {
     pub heartbeat_ns: u64,
     /// How long a silence is long enough for an election; each node waits up to twice as long.
     pub election_ns: u64,
+    /// Whether a candidate asks those again that have not given it their vote, as often as a leader
+    /// speaks: requests are lost behind a partition.
+    pub asks_again: bool,
     /// The mistake it makes.
     pub bug: Bug,
 }
 
 impl Config {
-    /// A correct node with a heartbeat every 38 ms and elections after 120 to 240 ms.
+    /// A correct node with a heartbeat every 38 ms and elections after 120 to 240 ms, which asks for
+    /// each vote once.
     pub const fn new(id: NodeId) -> Self {
-        Self { id, heartbeat_ns: 38_000_000, election_ns: 120_000_000, bug: Bug::None }
+        let (heartbeat_ns, election_ns) = (38_000_000, 120_000_000);
+        Self { id, heartbeat_ns, election_ns, asks_again: false, bug: Bug::None }
     }
 }
 
@@ -323,6 +328,7 @@ impl Node {
         *armed_ns = UNARMED;
         match timer {
             Timer::Heartbeat if self.role == Role::Leader => self.send_heartbeats(step),
+            Timer::Heartbeat if self.role == Role::Candidate => self.ask_for_votes(step),
             Timer::Heartbeat => {}
             Timer::Election if step.now_ns < self.clock.election_ns => {
                 self.arm(Timer::Election, self.clock.election_ns, step);

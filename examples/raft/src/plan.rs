@@ -17,6 +17,9 @@ pub const END_NS: u64 = 8_000 * MS;
 /// Nanoseconds of a millisecond.
 pub const MS: u64 = 1_000_000;
 
+/// How often a leader crashes in a run of elections.
+const LEADER_CRASHES: usize = 4;
+
 /// Whom a fault is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
@@ -103,6 +106,8 @@ pub enum Trouble {
     OneWay,
     /// Partitions and crashes follow each other.
     Churn,
+    /// Leaders crash, and what goes wrong beside does so at the elections that follow.
+    Elections,
 }
 
 impl fmt::Display for Trouble {
@@ -111,6 +116,7 @@ impl fmt::Display for Trouble {
             Self::Split => "split",
             Self::OneWay => "one-way",
             Self::Churn => "churn",
+            Self::Elections => "elections",
         })
     }
 }
@@ -127,23 +133,30 @@ pub struct Plan {
 impl Plan {
     /// Draws a plan; `below` is given a bound and returns a number below it.
     pub fn draw(below: &mut dyn FnMut(u64) -> u64) -> Self {
-        let trouble = match below(4) {
-            0 => Trouble::Split,
-            1 => Trouble::OneWay,
-            _ => Trouble::Churn,
+        let (trouble, plan): (_, fn(&mut Actions, Below<'_>)) = match below(4) {
+            0 => (Trouble::Split, split),
+            1 => (Trouble::OneWay, one_way),
+            _ => (Trouble::Churn, churn),
         };
         let mut actions = Vec::with_capacity(32);
         early_crashes(&mut actions, below);
-        match trouble {
-            Trouble::Split => split(&mut actions, below),
-            Trouble::OneWay => one_way(&mut actions, below),
-            Trouble::Churn => churn(&mut actions, below),
-        }
+        plan(&mut actions, below);
         actions.push((HEALED_NS, Action::Heal));
         actions.push((END_NS - 1_000 * MS, Action::Mark));
         actions.push((END_NS, Action::ExpectProgress));
         actions.push((END_NS, Action::ExpectAgreement));
         Self { trouble, actions }
+    }
+
+    /// Draws a plan that has leaders crash, for longer than a message is on its way, and no more.
+    pub fn draw_elections(below: &mut dyn FnMut(u64) -> u64) -> Self {
+        let mut actions = Vec::with_capacity(LEADER_CRASHES);
+        for second in 1..=LEADER_CRASHES as u64 {
+            let at_ns = second * 1_000 * MS + below(1_000 * MS);
+            let down_ns = 20 * MS + below(200 * MS);
+            actions.push((at_ns, Action::Crash { who: Target::Leader, down_ns }));
+        }
+        Self { trouble: Trouble::Elections, actions }
     }
 
     /// The same plan without the faults that `happens` turns down, each told as `n3 crashes .. at

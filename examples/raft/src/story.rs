@@ -15,6 +15,7 @@ pub const KEPT_MAX: usize = 12;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Story {
     turns: VecDeque<Turn>,
+    told: u64,
 }
 
 /// Something that a person would tell of a run.
@@ -48,6 +49,12 @@ impl Story {
             self.turns.pop_front();
         }
         self.turns.push_back(Turn { at_ns, node, what });
+        self.told += 1;
+    }
+
+    /// How many turns were told so far, those included that are forgotten.
+    pub fn told(&self) -> u64 {
+        self.told
     }
 
     /// The turns, oldest first.
@@ -65,17 +72,22 @@ impl fmt::Display for Story {
 impl fmt::Display for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (seconds, micros) = (self.at_ns / 1_000_000_000, self.at_ns / 1_000 % 1_000_000);
-        write!(f, "{seconds}.{micros:06}s  {} ", self.node)?;
-        match self.what {
-            What::Crashes => f.write_str("crashes"),
-            What::Leads(term) => write!(f, "leads term {term}"),
-            What::Restarts(term, None) => {
+        write!(f, "{seconds}.{micros:06}s  {} {}", self.node, self.what)
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Crashes => f.write_str("crashes"),
+            Self::Leads(term) => write!(f, "leads term {term}"),
+            Self::Restarts(term, None) => {
                 write!(f, "restarts in term {term}: its disk knows of no vote in it")
             }
-            What::Restarts(term, Some(vote)) => {
+            Self::Restarts(term, Some(vote)) => {
                 write!(f, "restarts in term {term}: its disk knows of its vote for {vote}")
             }
-            What::Votes(term, vote) => write!(f, "votes for {vote} in term {term}"),
+            Self::Votes(term, vote) => write!(f, "votes for {vote} in term {term}"),
         }
     }
 }

@@ -36,7 +36,7 @@ pub fn run(options: &Options, out: &mut dyn Write) -> io::Result<bool> {
     let Options { seed, trials, drop_rate, bug } = *options;
     let mut found = false;
     for seed in seed..seed.saturating_add(trials) {
-        match (Scenario { drop_rate, bug }).run(&Sim::new(seed)) {
+        match (Scenario { drop_rate, bug, ..Scenario::default() }).run(&Sim::new(seed)) {
             Ok(outcome) => {
                 found |= outcome.finding.is_some();
                 writeln!(out, "seed={seed} {outcome}")?;

@@ -12,15 +12,19 @@ use std::time::Duration;
 
 use detsim::{Failure, Network, RunHash, Sim, SimTime, Stream};
 
+use crate::ballots::{Ballot, STRIKE_RATE, Strike};
 use crate::cluster::{Cluster, Counts, grants_vote};
-use crate::core::{Bug, Input, Message, NODES, NodeId, NodeSet, Output, Timer};
+use crate::core::{Bug, Config, Input, Message, NODES, Node, NodeId, NodeSet, Output, Timer};
 use crate::finding::Finding;
 use crate::liveness::{Mark, Stall};
 use crate::plan::{Action, END_NS, Plan, Target, Trouble, client_pause_ns};
-use crate::story::Story;
+use crate::story::{Story, Turn, What};
 
 /// Above this rate of loss only safety is checked.
 const LIVELY_DROP_RATE: f64 = 0.02;
+
+/// How often a message comes twice where faults strike at ballots.
+const DUPLICATE_RATE: f64 = 0.02;
 
 /// What a run is made of, beside its seed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,6 +33,19 @@ pub struct Scenario {
     pub drop_rate: f64,
     /// The mistake that every node makes.
     pub bug: Bug,
+    /// What goes wrong, and when.
+    pub faults: Faults,
+}
+
+/// What goes wrong in a run, and when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Faults {
+    /// What was planned for the run before it began, by the clock: see [`crate::plan`].
+    #[default]
+    Planned,
+    /// What strikes where votes are cast: see [`crate::ballots`]. Leaders crash now and then, so
+    /// that there are elections; candidates ask again, and messages come twice.
+    AtBallots,
 }
 
 /// How a run went.
@@ -60,7 +77,11 @@ impl Scenario {
     /// # Determinism
     /// All draws are the simulation's: the same seed gives the same run.
     pub fn run(self, sim: &Sim) -> Result<Outcome, Failure> {
-        let plan = Plan::draw(&mut |bound| sim.random_below(bound));
+        let draw = match self.faults {
+            Faults::Planned => Plan::draw,
+            Faults::AtBallots => Plan::draw_elections,
+        };
+        let plan = draw(&mut |bound| sim.random_below(bound));
         let mut plan = plan.with_faults(&mut |what| sim.fault(what, 1.0));
         if self.drop_rate > LIVELY_DROP_RATE {
             plan = plan.safety_only();
@@ -138,6 +159,8 @@ struct World {
     /// What each node draws, and the client: nobody's draws shift another's.
     draws: RefCell<[Stream; NODES]>,
     client_draws: RefCell<Stream>,
+    /// What may go wrong at the ballots of each node, where anything may.
+    strikes: Option<RefCell<[Stream; NODES]>>,
 }
 
 /// What changes from event to event.
@@ -156,8 +179,14 @@ impl World {
         let network = Network::new(sim);
         network.set_delay_range(Duration::from_millis(1), Duration::from_millis(8));
         network.set_drop_rate(scenario.drop_rate);
+        let at_ballots = scenario.faults == Faults::AtBallots;
+        if at_ballots {
+            network.set_duplicate_rate(DUPLICATE_RATE);
+        }
+        let Scenario { bug, .. } = scenario;
+        let config = Config { bug, asks_again: at_ballots, ..Config::new(NodeId::new(0)) };
         let state = State {
-            cluster: Cluster::new(scenario.bug),
+            cluster: Cluster::of(config),
             out: Vec::with_capacity(32),
             next_voter_down_ns: None,
             mark: Mark::default(),
@@ -166,6 +195,8 @@ impl World {
         };
         let hosts = std::array::from_fn(|at| sim.node(NodeId::new(at).to_string()));
         let draws = std::array::from_fn(|at| sim.stream(&format!("raft/{}", NodeId::new(at))));
+        let strikes =
+            std::array::from_fn(|at| sim.stream(&format!("raft/{}/ballots", NodeId::new(at))));
         Rc::new(Self {
             sim: sim.clone(),
             network,
@@ -173,6 +204,7 @@ impl World {
             state: RefCell::new(state),
             draws: RefCell::new(draws),
             client_draws: RefCell::new(sim.stream("raft/client")),
+            strikes: at_ballots.then(|| RefCell::new(strikes)),
         })
     }
 
@@ -193,8 +225,11 @@ impl World {
         }
         let State { cluster, out, next_voter_down_ns, .. } = &mut *state;
         let jitter = &mut |bound| self.draws.borrow_mut()[id.index()].below(bound);
+        let (role, told) = (cluster.node(id).map(Node::role), cluster.story().told());
         let result = cluster.step(id, input, self.now_ns(), jitter, out);
+        self.tell(cluster.story(), told);
         let down_ns = next_voter_down_ns.take_if(|_| grants_vote(out));
+        let ballot = cluster.node(id).and_then(|node| Ballot::cast(role, node, out));
         for output in out.drain(..) {
             match output {
                 Output::Send { to, message } => {
@@ -211,6 +246,42 @@ impl World {
         }
         if let Some(down_ns) = down_ns {
             self.crash(id, down_ns);
+        }
+        if let Some(ballot) = ballot {
+            self.strike(id, ballot);
+        }
+    }
+
+    /// Tells the trace what the story has learnt since it was so long.
+    fn tell(&self, story: &Story, since: u64) {
+        if story.told() == since {
+            return;
+        }
+        let turns: Vec<&Turn> = story.turns().collect();
+        let news = turns.len() - turns.len().min((story.told() - since) as usize);
+        // The trace knows of crashes by itself.
+        for turn in turns[news..].iter().filter(|turn| turn.what != What::Crashes) {
+            self.hosts[turn.node.index()].note(|| turn.what.to_string());
+        }
+    }
+
+    /// Something may go wrong at a ballot.
+    fn strike(self: &Rc<Self>, id: NodeId, ballot: Ballot) {
+        let Some(strikes) = &self.strikes else { return };
+        let strike = ballot.strike(&mut |bound| strikes.borrow_mut()[id.index()].below(bound));
+        if !self.sim.fault(&ballot.told(id, strike), STRIKE_RATE) {
+            return;
+        }
+        match strike {
+            Strike::Crash { down_ns } => self.crash(id, down_ns),
+            Strike::Cut { companion, for_ns } => {
+                let mut side = NodeSet::only(id);
+                side.insert(companion);
+                let [side, others] = [side, side.complement()].map(|side| self.hosts_of(side));
+                self.network.partition(&side, &others);
+                let network = self.network.clone();
+                self.sim.after(Duration::from_nanos(for_ns), move || network.heal(side, others));
+            }
         }
     }
 
@@ -260,7 +331,7 @@ impl World {
     }
 
     fn crash(self: &Rc<Self>, id: NodeId, down_ns: u64) {
-        self.state.borrow_mut().cluster.crash(id);
+        self.told_by(|cluster| cluster.crash(id));
         self.hosts[id.index()].crash();
         let world = Rc::clone(self);
         self.sim.after(Duration::from_nanos(down_ns), move || world.restart(id));
@@ -268,10 +339,19 @@ impl World {
 
     fn restart(self: &Rc<Self>, id: NodeId) {
         // A node that was taken down twice comes up once.
-        if self.state.borrow_mut().cluster.restart(id) {
+        if self.told_by(|cluster| cluster.restart(id)) {
             self.hosts[id.index()].restart();
             self.start(id);
         }
+    }
+
+    /// Does something to the cluster, and tells the trace what its story learns by that.
+    fn told_by<R>(&self, act: impl FnOnce(&mut Cluster) -> R) -> R {
+        let cluster = &mut self.state.borrow_mut().cluster;
+        let told = cluster.story().told();
+        let result = act(cluster);
+        self.tell(cluster.story(), told);
+        result
     }
 
     /// Proposes to everybody who takes itself for a leader, and comes back after a pause.
@@ -293,6 +373,7 @@ impl World {
     }
 
     fn note(&self, finding: Finding) {
+        self.sim.note(|| format!("found: {finding}"));
         self.state.borrow_mut().finding.get_or_insert((self.sim.now(), finding));
     }
 

@@ -8,6 +8,7 @@ use detsim_executor::choice::{ChoiceNote, Decided};
 use detsim_executor::event::Event;
 
 use crate::recording::Recording;
+use crate::trace::columns::clean;
 
 /// The widest line.
 const COLUMNS: usize = 100;
@@ -153,7 +154,7 @@ pub(crate) fn folded(line: &str) -> String {
 pub(crate) fn wrapped(start: &str, text: &str) -> String {
     let indent = start.chars().count();
     let (mut out, mut column) = (start.to_owned(), indent);
-    for word in text.split(' ') {
+    for word in clean(text.trim_end()).split(' ') {
         let width = word.chars().count();
         if column > indent && column + 1 + width > COLUMNS {
             out.push('\n');

@@ -1,8 +1,9 @@
 //! The part of a run that led to its failure.
 //!
 //! Owns: who is an actor, and the walk back from the failure along what happened before: the same
-//! task, the same object, a message and its sender. Invariant: a pure function of the trace; what
-//! is left out cannot have influenced the failure, but for picks of the scheduler.
+//! task, the same object, a message and its sender. A note is of the task that was running, else of
+//! its node. Invariant: a pure function of the trace; what is left out cannot have influenced the
+//! failure, but for picks of the scheduler.
 
 use std::collections::BTreeSet;
 
@@ -17,26 +18,48 @@ pub(crate) enum Actor {
     Node(NodeId),
 }
 
-/// To whom an event happened.
-pub(crate) fn actor(tables: &Tables, event: &Event) -> Option<Actor> {
+/// To whom an event happened, where the event itself says so.
+fn actor(tables: &Tables, event: &Event) -> Option<Actor> {
     match tables.task_at(event) {
         Some(task) => Some(Actor::Task(task)),
         None => tables.node_at(event).map(Actor::Node),
     }
 }
 
+/// An event that led to the failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link<'a> {
+    pub(crate) moment: &'a Moment,
+    pub(crate) who: Option<Actor>,
+}
+
 /// The events that led to the end of the run, in their order, and those who failed: the `blamed`
 /// tasks, where there are any.
-pub(crate) fn slice<'a>(trace: &'a Trace, blamed: &[u32]) -> (Vec<&'a Moment>, BTreeSet<Actor>) {
+pub(crate) fn slice<'a>(trace: &'a Trace, blamed: &[u32]) -> (Vec<Link<'a>>, BTreeSet<Actor>) {
     let failing = match blamed {
         [] => failing(trace),
         _ => blamed.iter().map(|number| Actor::Task(TaskNumber(*number))).collect(),
     };
-    let mut past = Past { tables: &trace.tables, actors: failing.clone(), ..Past::new(trace) };
-    let mut kept: Vec<&Moment> =
-        trace.moments.iter().rev().filter(|moment| past.takes(&moment.event)).collect();
+    let mut past = Past { actors: failing.clone(), ..Past::default() };
+    let links = links(trace);
+    let mut kept: Vec<Link<'a>> = links.into_iter().rev().filter(|link| past.takes(link)).collect();
     kept.reverse();
     (kept, failing)
+}
+
+/// All events, each with whom it happened to.
+fn links(trace: &Trace) -> Vec<Link<'_>> {
+    let mut running = None;
+    let mut who = |&Moment { step, event, .. }: &Moment| {
+        if let Event::Stepped { task } = event {
+            running = Some((step, task));
+        }
+        match (event, running) {
+            (Event::Noted { .. }, Some((since, task))) if since == step => Some(Actor::Task(task)),
+            _ => actor(&trace.tables, &event),
+        }
+    };
+    trace.moments.iter().map(|moment| Link { moment, who: who(moment) }).collect()
 }
 
 /// Those who panicked; else those who wait at the end; else the nodes of a network; else those to
@@ -75,39 +98,30 @@ fn failing(trace: &Trace) -> BTreeSet<Actor> {
 }
 
 /// What the failure depends on, while walking back.
-struct Past<'a> {
-    tables: &'a Tables,
+#[derive(Default)]
+struct Past {
     actors: BTreeSet<Actor>,
     objects: BTreeSet<u32>,
     messages: BTreeSet<u32>,
 }
 
-impl<'a> Past<'a> {
-    fn new(trace: &'a Trace) -> Self {
-        Self {
-            tables: &trace.tables,
-            actors: BTreeSet::new(),
-            objects: BTreeSet::new(),
-            messages: BTreeSet::new(),
-        }
-    }
-
+impl Past {
     /// Is this event part of it?
-    fn takes(&mut self, event: &Event) -> bool {
-        let actor = actor(self.tables, event);
-        let is_known = actor.is_some_and(|actor| self.actors.contains(&actor));
-        match *event {
+    fn takes(&mut self, link: &Link<'_>) -> bool {
+        let is_known = link.who.is_some_and(|who| self.actors.contains(&who));
+        match link.moment.event {
             Event::Stepped { .. } | Event::Called { .. } => false,
             Event::Chose { .. } | Event::Node { .. } => true,
+            Event::Noted { .. } => is_known || !matches!(link.who, Some(Actor::Task(_))),
             Event::Aborted { .. } => {
-                self.actors.extend(actor);
+                self.actors.extend(link.who);
                 true
             }
             Event::Operated { object, .. } => {
                 let takes = is_known || self.objects.contains(&object.0);
                 if takes {
                     self.objects.insert(object.0);
-                    self.actors.extend(actor);
+                    self.actors.extend(link.who);
                 }
                 takes
             }

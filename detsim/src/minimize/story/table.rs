@@ -1,115 +1,61 @@
 //! The events that led to a failure, a column for each task or node.
 //!
-//! Owns: which columns there are, which rows are worth reading, and their words. Invariants: at
-//! most 100 columns of text and [`ROWS_MAX`] rows; the newest event comes last; decisions are marked.
+//! Owns: which columns there are, and how a row is laid out in them. Does not own: which rows are
+//! worth reading, and their words (`rows.rs`). Invariants: at most 100 columns of text; the newest
+//! event comes last; decisions are marked; what the program itself says is never cut.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use detsim_executor::Trace;
-use detsim_executor::event::{Event, Moment, NetEvent, ObjectId};
 
-use super::slice::{Actor, actor, slice};
+use super::rows::{Row, Weight, rows, shown};
+use super::sentence;
+use super::slice::{Actor, slice};
 use crate::parting::clip;
 
 /// The widest line.
 const COLUMNS: usize = 100;
 /// Columns for tasks and nodes; whoever else there is shares one.
 const ACTORS_MAX: usize = 4;
-/// Rows; what is between them is counted.
-const ROWS_MAX: usize = 40;
-/// Rows of the end that are always shown, and of the beginning.
-const LAST: usize = 14;
-const FIRST: usize = 3;
 /// The width of the column of steps.
 const STEP_COLUMNS: usize = 8;
 
-/// A line of the table.
-struct Row<'a> {
-    moment: &'a Moment,
-    who: Option<Actor>,
-    words: String,
-    /// A decision or a fault.
-    is_marked: bool,
-}
-
 /// The table; empty where nothing was recorded.
 pub(crate) fn table(trace: &Trace, blamed: &[u32]) -> String {
-    let (moments, failing) = slice(trace, blamed);
-    let rows = rows(trace, &moments);
+    let (links, failing) = slice(trace, blamed);
+    let rows = rows(trace, &links);
     if rows.is_empty() {
         return String::new();
     }
     let columns = Columns::new(&rows, &failing);
     let mut text = columns.head(trace);
-    let mut folded = 0;
-    for (index, row) in rows.iter().enumerate() {
-        if !is_shown(&rows, index) {
-            folded += 1;
-            continue;
+    let shown = shown(&rows);
+    let mut next = 0;
+    for index in shown.into_iter().chain([rows.len()]) {
+        match &rows[next..index] {
+            [] => {}
+            // A line that says that there is a line would be no shorter.
+            [one] => columns.write(&mut text, trace, one),
+            folded => write_folded(&mut text, folded),
         }
-        if folded > 0 {
-            let _infallible = writeln!(text, "{:>STEP_COLUMNS$}  ... {folded} events", "");
-            folded = 0;
+        if let Some(row) = rows.get(index) {
+            columns.write(&mut text, trace, row);
         }
-        columns.write(&mut text, trace, row);
+        next = index + 1;
     }
     text
 }
 
-/// The rows. A choice that a message is about marks the row of the message.
-fn rows<'a>(trace: &'a Trace, moments: &[&'a Moment]) -> Vec<Row<'a>> {
-    let mut rows = Vec::new();
-    let mut is_chosen = false;
-    for (index, moment) in moments.iter().enumerate() {
-        let is_next_net = moments[index + 1..]
-            .iter()
-            .map(|next| &next.event)
-            .find(|event| !matches!(event, Event::Chose { .. }));
-        let is_choice = matches!(moment.event, Event::Chose { .. });
-        if is_choice && matches!(is_next_net, Some(Event::Net(_))) {
-            is_chosen = true;
-            continue;
-        }
-        let Some(words) = words(trace, moment) else { continue };
-        let star = if is_chosen { "* " } else { "" };
-        let is_marked = is_chosen || is_marked(&moment.event);
-        let who = actor(&trace.tables, &moment.event);
-        rows.push(Row { moment, who, words: format!("{star}{words}"), is_marked });
-        is_chosen = false;
-    }
-    rows
-}
-
-/// Is this row worth reading, among so many?
-fn is_shown(rows: &[Row<'_>], index: usize) -> bool {
-    let count = rows.len();
-    let marked = rows.iter().filter(|row| row.is_marked).count();
-    // The end tells most where it has decisions, or where there are few of them.
-    let last = LAST.min(ROWS_MAX.saturating_sub(marked + FIRST));
-    if count <= ROWS_MAX || index < FIRST || index + last >= count {
-        return true;
-    }
-    let around = &rows[index.saturating_sub(1)..(index + 2).min(count)];
-    match marked * 3 + last + FIRST <= ROWS_MAX {
-        true => around.iter().any(|row| row.is_marked),
-        false => {
-            let before = rows[..index].iter().filter(|row| row.is_marked).count();
-            rows[index].is_marked && before + last + FIRST < ROWS_MAX
-        }
-    }
-}
-
-/// A decision or a fault.
-fn is_marked(event: &Event) -> bool {
-    match event {
-        Event::Chose { .. } | Event::Preempted { .. } | Event::Node { .. } => true,
-        Event::Net(event) => !matches!(
-            event,
-            NetEvent::Sent { .. } | NetEvent::Packet { .. } | NetEvent::Delivered { .. }
-        ),
-        _ => false,
-    }
+/// How many rows are not shown, and what is to be known of them.
+fn write_folded(text: &mut String, rows: &[Row<'_>]) {
+    let lost = rows.iter().filter(|row| row.weight == Weight::Lost).count();
+    let lost = match lost {
+        0 => String::new(),
+        1 => ", a message is lost".to_owned(),
+        lost => format!(", {lost} messages are lost"),
+    };
+    let _infallible = writeln!(text, "{:>STEP_COLUMNS$}  ... {} events{lost}", "", rows.len());
 }
 
 /// Who has a column.
@@ -125,7 +71,11 @@ impl Columns {
         let mut counts: BTreeMap<Actor, usize> = BTreeMap::new();
         for row in rows {
             if let Some(actor) = row.who {
-                *counts.entry(actor).or_default() += if row.is_marked { 100 } else { 1 };
+                *counts.entry(actor).or_default() += match row.weight {
+                    Weight::Decided => 100,
+                    Weight::Told => 20,
+                    Weight::Lost | Weight::Plain => 1,
+                };
             }
         }
         let mut actors: Vec<Actor> = counts.keys().copied().collect();
@@ -147,7 +97,7 @@ impl Columns {
 
     fn head(&self, trace: &Trace) -> String {
         let mut text = format!("{:>STEP_COLUMNS$}", "step");
-        let names = self.actors.iter().map(|actor| shown(trace, *actor));
+        let names = self.actors.iter().map(|actor| shown_name(trace, *actor));
         for name in names.chain(self.has_others.then(|| "others".to_owned())) {
             let width = self.width();
             let _infallible = write!(text, "  {:<width$}", clip(&name, width));
@@ -158,25 +108,23 @@ impl Columns {
     }
 
     fn write(&self, text: &mut String, trace: &Trace, row: &Row<'_>) {
-        let Row { moment, who, words, .. } = row;
+        let Row { moment, who, words, weight } = row;
         let who = *who;
         let place = who.and_then(|who| self.actors.iter().position(|actor| *actor == who));
         let words = match (place, who) {
-            (None, Some(who)) if self.has_others => format!("{}: {words}", shown(trace, who)),
+            (None, Some(who)) if self.has_others => format!("{}: {words}", shown_name(trace, who)),
             _ => words.clone(),
         };
         let place = place.unwrap_or(if who.is_none() { 0 } else { self.count() - 1 });
-        // What happens to nobody has the whole line.
-        let width = self.width();
-        let room = if who.is_none() { COLUMNS - STEP_COLUMNS - 2 } else { width };
-        let _infallible = writeln!(
-            text,
-            "{:>STEP_COLUMNS$}{:indent$}  {}",
-            moment.step,
-            "",
-            fitted(&words, room),
-            indent = place * (width + 2)
-        );
+        let indent = place * (self.width() + 2);
+        let start = format!("{:>STEP_COLUMNS$}{:indent$}  ", moment.step, "");
+        // What happens to nobody has the whole line, and what the program says all that it needs.
+        match who {
+            Some(_) if *weight != Weight::Told => {
+                let _infallible = writeln!(text, "{start}{}", fitted(&words, self.width()));
+            }
+            _ => text.push_str(&sentence::wrapped(&start, &words)),
+        }
     }
 }
 
@@ -191,55 +139,9 @@ fn fitted(words: &str, columns: usize) -> String {
     }
 }
 
-fn shown(trace: &Trace, actor: Actor) -> String {
+fn shown_name(trace: &Trace, actor: Actor) -> String {
     match actor {
         Actor::Task(task) => trace.tables.task_shown(task).to_string(),
         Actor::Node(node) => trace.tables.node_shown(node).to_string(),
-    }
-}
-
-/// The words of an event in its column; `None` where it is not worth a row.
-fn words(trace: &Trace, moment: &Moment) -> Option<String> {
-    let tables = &trace.tables;
-    let node = |node| tables.node_shown(node).to_string();
-    Some(match moment.event {
-        Event::Stepped { .. } | Event::Called { .. } | Event::Spawned { .. } => return None,
-        Event::Chose { choice } => match tables.choice(choice)?.choice.domain {
-            // The stop itself is the next event.
-            detsim_executor::choice::STOPS => return None,
-            detsim_executor::choice::SCHED => "* is picked".to_owned(),
-            _ => format!("* {}", tables.predicate(&moment.event)),
-        },
-        Event::Blocked { op, object, .. } => {
-            format!("waits: {} {}", op.word(), thing(trace, object))
-        }
-        Event::Operated { op, object, .. } => format!("{} {}", op.word(), thing(trace, object)),
-        Event::Preempted { op, object, .. } => {
-            format!("* stopped before {} {}", op.word(), thing(trace, object))
-        }
-        Event::Panicked { message, .. } => format!("PANICS: {}", tables.text(message)),
-        Event::Net(NetEvent::Delivered { message, from, .. }) => {
-            format!("gets #{message} of {}", node(from))
-        }
-        Event::Net(NetEvent::Sent { message, to, .. }) => {
-            format!("sends #{message} to {}", node(to))
-        }
-        Event::Net(NetEvent::Dropped { message, to, why, .. }) => {
-            format!("#{message} to {} is lost: {}", node(to), why.words())
-        }
-        event => tables.predicate(&event).to_string(),
-    })
-}
-
-/// `Mutex pool.rs:12`; `Mutex 2 pool.rs:12` for the second one that was made there.
-fn thing(trace: &Trace, id: ObjectId) -> String {
-    let Some(object) = trace.tables.object(id) else { return "?".to_owned() };
-    let site = trace.tables.text(object.site);
-    let file = site.rsplit_once('/').map_or(site, |(_, file)| file);
-    let before = (0..id.0).filter_map(|id| trace.tables.object(ObjectId(id)));
-    let same = before.filter(|other| (other.kind, other.site) == (object.kind, object.site));
-    match same.count() {
-        0 => format!("{} {file}", object.kind.word()),
-        others => format!("{} {} {file}", object.kind.word(), others + 1),
     }
 }

@@ -1,9 +1,11 @@
 //! The words, for every kind of decision. What whole reports look like is in `tests/it/minimize.rs`.
 
 use super::sentence::{decisions, place_of, wrapped};
+use super::table::table;
 use crate::recording::Recording;
-use detsim_executor::SimTime;
 use detsim_executor::choice::{ChoiceNote, Decided};
+use detsim_executor::{Sim, SimConfig, SimTime, Trace, context, yield_now};
+use detsim_net::Network;
 use expect_test::{Expect, expect};
 
 fn note(domain: &str, decided: Decided) -> ChoiceNote {
@@ -83,4 +85,81 @@ fn long_sentences_are_wrapped_below_their_start() {
              word word word word word word word word word word word
     "#]]
     .assert_eq(&format!("told:\n{text}"));
+}
+
+fn traced(spawn: impl FnOnce(&Sim)) -> Trace {
+    let mut config = SimConfig::default();
+    (config.record, config.replay) = (true, Some(Vec::new()));
+    let sim = Sim::with_config(1, config);
+    spawn(&sim);
+    let _panics = sim.run();
+    sim.trace()
+}
+
+#[test]
+fn what_a_program_notes_is_told_in_the_column_of_its_task() {
+    let trace = traced(|sim| {
+        for (name, whom) in [("ann", "bob"), ("bob", "ann")] {
+            drop(sim.spawn(name, async move {
+                context::note(|| format!("trusts {whom}"));
+                yield_now().await;
+                assert_ne!(name, "bob", "two lines\nof text");
+            }));
+        }
+        sim.node("n1").note(|| "is \u{1b}[31mready, and says so in more words than fit ".repeat(3));
+    });
+    expect![[r#"
+        told:
+            step  task 1 "bob"                                  n1
+               0                                                is  [31mready, and says so in more words
+                                                                than fit is  [31mready, and says so in more
+                                                                words than fit is  [31mready, and says so in
+                                                                more words than fit
+               2  trusts ann
+               4  PANICS: assertion `left != right` failed: ..
+               4  ends
+    "#]]
+    .assert_eq(&format!("told:\n{}", table(&trace, &[])));
+}
+
+#[test]
+fn what_a_program_notes_comes_before_the_messages_around_it() {
+    let trace = traced(|sim| {
+        let (a, b) = (sim.node("a"), sim.node("b"));
+        let network = Network::<u64>::new(sim);
+        network.register(b.id(), |_, _| {});
+        for at in 0..60 {
+            let (network, from, to) = (network.clone(), a.clone(), b.id());
+            sim.at(SimTime::from_millis(at), move || {
+                network.send(from.id(), to, at);
+                if at % 20 == 10 {
+                    from.note(|| format!("has sent {at}"));
+                }
+                match at {
+                    20 => network.partition(from.id(), to),
+                    30 => network.heal(from.id(), to),
+                    _ => {}
+                }
+            });
+        }
+    });
+    expect![[r#"
+        told:
+            step  a                                             b
+                  ... 21 events
+              21  has sent 10
+                  ... 19 events
+              41  * a | b: cut off from each other, messages are lost
+                  ... 11 events, 11 messages are lost
+              52  has sent 30
+              52  * a | b: connected again
+                  ... 39 events
+              91  has sent 50
+                  ... 15 events
+             107  sends #58 to b
+             108                                                gets #58 of a
+             109  sends #59 to b
+             110                                                gets #59 of a
+    "#]]
+    .assert_eq(&format!("told:\n{}", table(&trace, &[])));
 }

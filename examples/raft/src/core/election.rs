@@ -127,8 +127,18 @@ impl Node {
         self.vote = Some(self.config.id);
         self.persist_vote(step);
         self.campaign(Role::Candidate, step);
+        self.ask_for_votes(step);
+    }
+
+    /// Asks whoever has not given it their vote. The first time that is everybody.
+    pub(super) fn ask_for_votes(&mut self, step: &mut Step<'_>) {
         let body = Body::Vote { last: self.log.last() };
-        self.broadcast(&Message { term: self.term, body }, step);
+        for to in self.answers.complement().iter() {
+            self.send(to, body.clone(), step);
+        }
+        if self.config.asks_again {
+            self.arm(Timer::Heartbeat, step.now_ns + self.config.heartbeat_ns, step);
+        }
     }
 
     fn campaign(&mut self, role: Role, step: &mut Step<'_>) {

@@ -100,3 +100,34 @@ fn a_problem_is_told_to_people() {
     "#]]
     .assert_eq(&format!("{:?}", problem.unwrap()));
 }
+
+/// The choices of a run, without those whose domain has `word` in its name.
+fn choices_without(sim: &Sim, word: &str) -> Vec<detsim::Choice> {
+    let named = |(hash, name): (u64, &str)| name.contains(word).then_some(hash);
+    let left_out: Vec<u64> =
+        sim.with(|kernel| kernel.choices().domain_names().filter_map(named).collect());
+    let choices = sim.recorded_choices().into_iter();
+    choices.filter(|choice| !left_out.contains(&choice.domain)).collect()
+}
+
+#[test]
+fn at_ballots_it_takes_a_partition_and_a_lost_vote() {
+    let faults = Faults::AtBallots;
+    let scenario = Scenario { bug: Bug::VoteNotPersisted, faults, ..Scenario::default() };
+    let mut found = 0;
+    for seed in 0..200 {
+        let sim = recording(seed);
+        if scenario.run(&sim).unwrap().finding.is_none() {
+            continue;
+        }
+        found += 1;
+        for (word, is_needed) in [("is cut off", true), ("votes for", true), ("duplicate", false)] {
+            let mut config = SimConfig::default();
+            config.replay = Some(choices_without(&sim, word));
+            let replayed = scenario.run(&Sim::with_config(seed, config)).unwrap();
+            let passes = replayed.finding.is_none();
+            assert!(passes || !is_needed, "seed {seed} needs nothing with `{word}` in it");
+        }
+    }
+    assert!(found >= 5, "only {found} seeds of 200 found it");
+}
