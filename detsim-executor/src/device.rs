@@ -19,6 +19,12 @@ pub trait Device: Any {
     /// was touched ([`crate::Sim::touch`]), not after every step.
     fn next_deadline(&self) -> Option<Deadline>;
 
+    /// Whether its events keep no run going: they happen while something else is to come, or a run has a
+    /// horizon; where nothing but them is left, the run is over, or stuck. Asked once.
+    fn is_faint(&self) -> bool {
+        false
+    }
+
     /// Lets the earliest event happen. The clock stands at its deadline, or past it. Nobody is the
     /// current node then; whom the device makes that for its handlers, the run loop unmakes.
     fn handle(&self);

@@ -42,6 +42,10 @@ pub(crate) struct Queue {
     /// Wakers that are not ours, each of one timer.
     wakers: Slots<Waker>,
     devices: Vec<Deadline>,
+    /// Which of them keep no run going.
+    faint: Vec<bool>,
+    /// What such a device waits for, and nothing else is due.
+    dozing: Option<(Deadline, Due)>,
     touched: Vec<u32>,
     seq: u64,
     /// What is due first, as far as the devices have said, or [`NEVER`].
@@ -57,6 +61,8 @@ impl Default for Queue {
             callbacks: Slots::default(),
             wakers: Slots::default(),
             devices: Vec::new(),
+            faint: Vec::new(),
+            dozing: None,
             touched: Vec::new(),
             seq: 0,
             first: (NEVER, Due::Timer),
@@ -71,6 +77,8 @@ impl Queue {
     pub(crate) fn reset(&mut self) -> (Slots<Callback>, Slots<Waker>) {
         self.timers.clear();
         self.devices.clear();
+        self.faint.clear();
+        self.dozing = None;
         self.touched.clear();
         self.seq = 0;
         (self.first, self.next_ns) = ((NEVER, Due::Timer), u64::MAX);
@@ -87,7 +95,11 @@ impl Queue {
     pub(crate) fn arm(&mut self, at: SimTime, action: Action) -> TimerKey {
         let deadline = Deadline { at, seq: self.next_seq() };
         self.advance_to(deadline, Due::Timer);
-        self.timers.arm(deadline, action)
+        let key = self.timers.arm(deadline, action);
+        if self.dozing.is_some() {
+            self.update();
+        }
+        key
     }
 
     /// Moves an armed timer to wake another task; false where it is no longer armed.
@@ -126,10 +138,16 @@ impl Queue {
     /// Looks for what is due first, after what was first has gone.
     fn update(&mut self) {
         let mut first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
+        let mut faint = (NEVER, Due::Timer);
         for (index, deadline) in self.devices.iter().enumerate() {
+            let first = if self.faint[index] { &mut faint } else { &mut first };
             if *deadline < first.0 {
-                first = (*deadline, Due::Device(index));
+                *first = (*deadline, Due::Device(index));
             }
+        }
+        self.dozing = (first.0 == NEVER && faint.0 != NEVER).then_some(faint);
+        if self.dozing.is_none() && faint.0 < first.0 {
+            first = faint;
         }
         self.first = first;
         self.next_ns = if self.touched.is_empty() { first.0.at.as_nanos() } else { 0 };
@@ -171,8 +189,10 @@ impl Queue {
         self.callbacks.take(index)
     }
 
-    pub(crate) fn add_device(&mut self) -> DeviceId {
+    /// One more device; a faint one keeps no run going.
+    pub(crate) fn add_device(&mut self, is_faint: bool) -> DeviceId {
         self.devices.push(NEVER);
+        self.faint.push(is_faint);
         let id = self.devices.len() as u32 - 1;
         self.touched.push(id);
         self.next_ns = 0;
@@ -198,6 +218,12 @@ impl Queue {
         let Some(known) = self.devices.get_mut(device) else { return };
         *known = deadline.unwrap_or(NEVER);
         self.update();
+    }
+
+    /// What a run that has somewhere to go until `until` meets on its way, though nothing keeps it going.
+    #[cold]
+    pub(crate) fn on_the_way(&self, until: SimTime) -> Option<(Deadline, Due)> {
+        self.dozing.filter(|(deadline, _)| deadline.at <= until)
     }
 
     /// What is due first, with its deadline. No device may be marked as touched.

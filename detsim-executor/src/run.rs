@@ -441,7 +441,11 @@ impl Kernel {
 
     /// Moves the clock to what is due next, unless that lies behind `until`.
     fn advance(&mut self, until: SimTime) -> Advance {
-        let Some((deadline, due)) = self.queue.next() else { return Advance::Nothing };
+        let next = self.queue.next().or_else(|| match until {
+            SimTime::MAX => None,
+            until => self.queue.on_the_way(until),
+        });
+        let Some((deadline, due)) = next else { return Advance::Nothing };
         if deadline.at > until {
             self.move_clock(until);
             return Advance::Horizon;

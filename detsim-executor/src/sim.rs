@@ -461,8 +461,9 @@ impl Sim {
     /// Plugs a device in.
     #[track_caller]
     pub fn add_device(&self, device: Rc<dyn Device>) -> DeviceId {
+        let is_faint = device.is_faint();
         self.shared.devices.borrow_mut().push(device);
-        self.with(|kernel| kernel.queue.add_device())
+        self.with(|kernel| kernel.queue.add_device(is_faint))
     }
 
     /// The device of this type, where one is plugged in.

@@ -117,3 +117,58 @@ fn a_device_hears_of_nodes_before_their_tasks_are_dropped() {
     sim.run().unwrap();
     assert_eq!(bells.heard(), "crash n1@1 drop@1 restart n1@1 kill n1@1");
 }
+
+/// Rings once, and keeps no run going.
+struct Faint {
+    at: Cell<Option<Deadline>>,
+    rung: Cell<bool>,
+}
+
+impl Device for Faint {
+    fn next_deadline(&self) -> Option<Deadline> {
+        self.at.get()
+    }
+
+    fn handle(&self) {
+        self.at.set(None);
+        self.rung.set(true);
+    }
+
+    fn is_faint(&self) -> bool {
+        true
+    }
+}
+
+fn faint(sim: &Sim, millis: u64) -> Rc<Faint> {
+    let at = Deadline { at: SimTime::from_millis(millis), seq: sim.next_seq() };
+    let device = Rc::new(Faint { at: Cell::new(Some(at)), rung: Cell::new(false) });
+    sim.add_device(Rc::<Faint>::clone(&device));
+    device
+}
+
+#[test]
+fn a_faint_device_keeps_no_run_going() {
+    let sim = Sim::new(1);
+    let device = faint(&sim, 5);
+    assert_eq!(sim.run().unwrap().now, SimTime::ZERO);
+    drop(sim.spawn("stuck", std::future::pending::<()>()));
+    assert_eq!(sim.run().unwrap_err().verdict(), "deadlock");
+    assert!(!device.rung.get());
+}
+
+#[test]
+fn a_faint_device_is_handled_on_the_way_to_anything_else() {
+    let sim = Sim::new(1);
+    let device = faint(&sim, 5);
+    sim.at(SimTime::from_millis(4), || ());
+    sim.run().unwrap();
+    assert!(!device.rung.get());
+    sim.at(SimTime::from_millis(6), || ());
+    sim.run().unwrap();
+    assert!(device.rung.get());
+    let device = faint(&sim, 8);
+    sim.run_for(Duration::from_millis(1)).unwrap();
+    assert!(!device.rung.get());
+    sim.run_for(Duration::from_millis(1)).unwrap();
+    assert!(device.rung.get());
+}

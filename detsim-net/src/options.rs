@@ -14,6 +14,15 @@ pub struct Options {
     pub quickack: bool,
     /// `SO_KEEPALIVE`: a peer that is gone is noticed while nothing is sent.
     pub keepalive: bool,
+    /// `TCP_KEEPIDLE`: silence before the first question, in whole seconds on Linux.
+    pub keep_idle: Duration,
+    /// `TCP_KEEPINTVL`: the time between two questions.
+    pub keep_interval: Duration,
+    /// `TCP_KEEPCNT`: questions without an answer before the connection has failed.
+    pub keep_count: u32,
+    /// `TCP_USER_TIMEOUT`: how long bytes may stay without acknowledgement; `None` or zero where retransmissions
+    /// are counted instead.
+    pub user_timeout: Option<Duration>,
     /// `SO_REUSEADDR`.
     pub reuse_address: bool,
     /// `SO_REUSEPORT`.
@@ -50,6 +59,10 @@ impl Default for Options {
             nodelay: false,
             quickack: true,
             keepalive: false,
+            keep_idle: Duration::from_secs(7_200),
+            keep_interval: Duration::from_secs(75),
+            keep_count: 9,
+            user_timeout: None,
             reuse_address: false,
             reuse_port: false,
             linger: None,

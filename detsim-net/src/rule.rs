@@ -100,6 +100,11 @@ impl Rules {
         self.added
     }
 
+    /// Is none in force?
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
     /// It is no longer in force.
     pub(crate) fn remove(&mut self, number: u32) {
         self.list.retain(|(other, _)| *other != number);

@@ -71,6 +71,10 @@ pub(crate) struct World {
     pub(crate) unreachable: Table<Unreachable>,
     pub(crate) agenda: Agenda<What>,
     armed: Option<Deadline>,
+    /// Events that keep no run going.
+    pub(crate) faint: Agenda<What>,
+    faint_device: Option<DeviceId>,
+    faint_armed: Option<Deadline>,
     /// What partitions that begin from now on do.
     rule: Partition,
     woken: Vec<Waker>,
@@ -200,7 +204,10 @@ impl Sockets {
         }
         let sockets = Self { world: Arc::new(Bound::new(World::new())) };
         let device = sim.add_device(Rc::new(Plug { sockets: sockets.clone() }));
-        sockets.world.enter().device = Some(device);
+        let faint = sim.add_device(Rc::new(Faint { sockets: sockets.clone() }));
+        let mut world = sockets.world.enter();
+        (world.device, world.faint_device) = (Some(device), Some(faint));
+        drop(world);
         sockets
     }
 
@@ -293,6 +300,34 @@ impl Device for Plug {
     }
 }
 
+/// What the run loop calls for events that keep no run going.
+struct Faint {
+    sockets: Sockets,
+}
+
+impl Device for Faint {
+    fn next_deadline(&self) -> Option<Deadline> {
+        let mut section = self.sockets.world.enter();
+        section.faint.take_changed();
+        section.faint_armed = section.faint_due();
+        section.faint_armed
+    }
+
+    fn handle(&self) {
+        self.sockets.with(|world, kernel| {
+            if let Some((deadline, what)) = world.faint.pop()
+                && !world.is_stale(deadline, what)
+            {
+                world.happens(kernel, what);
+            }
+        });
+    }
+
+    fn is_faint(&self) -> bool {
+        true
+    }
+}
+
 impl World {
     fn new() -> Self {
         Self {
@@ -308,6 +343,9 @@ impl World {
             unreachable: Table::default(),
             agenda: Agenda::default(),
             armed: None,
+            faint: Agenda::default(),
+            faint_device: None,
+            faint_armed: None,
             rule: Partition::Drop,
             woken: Vec::new(),
             dark: Vec::new(),
@@ -332,6 +370,24 @@ impl World {
         if self.agenda.take_changed() {
             self.arm_anew(kernel);
         }
+        if self.faint.take_changed() {
+            let first = self.faint_due();
+            if let (true, Some(device)) = (first != self.faint_armed, self.faint_device) {
+                self.faint_armed = first;
+                kernel.set_deadline(device, first);
+            }
+        }
+    }
+
+    /// When the first event is due that keeps no run going.
+    fn faint_due(&mut self) -> Option<Deadline> {
+        while let Some((deadline, what)) = self.faint.first()
+            && self.is_stale(deadline, what)
+        {
+            self.faint.pop();
+        }
+        self.faint.take_changed();
+        self.faint.first().map(|(deadline, _)| deadline)
     }
 
     /// When the first event that matters is due; the agenda counts as unchanged from now on.
@@ -366,6 +422,7 @@ impl World {
                 let first = connection.lanes[side].flight.front();
                 first.is_none_or(|segment| segment.deadline != deadline)
             }
+            Step::Keepalive(side) => !self.is_keepalive_due(key, side, deadline),
             _ => false,
         }
     }
@@ -374,7 +431,12 @@ impl World {
         if self.agenda.take_changed() {
             self.prune();
         }
-        let Some((_, what)) = self.agenda.pop() else { return };
+        if let Some((_, what)) = self.agenda.pop() {
+            self.happens(kernel, what);
+        }
+    }
+
+    fn happens(&mut self, kernel: &mut Kernel, what: What) {
         match what {
             What::Connection(key, step) => self.step(kernel, key, step),
             What::Parcel(key) => self.parcel_due(kernel, key),
@@ -391,6 +453,10 @@ impl World {
             Step::SynAck(packet) => self.syn_ack_due(kernel, key, packet),
             Step::SynRetry => self.retry_syn(kernel, key),
             Step::Reset(side, packet) => self.reset_due(kernel, key, side, packet),
+            Step::Keepalive(side) => self.keepalive_due(kernel, key, side),
+            Step::Probe(side, packet) => self.probe_due(kernel, key, side, packet),
+            Step::ProbeAnswer(side, packet) => self.probe_answer_due(kernel, key, side, packet),
+            Step::Patience(side) => self.patience_due(kernel, key, side),
         }
     }
 
@@ -506,6 +572,7 @@ impl World {
             }
         }
         self.cut_power(kernel, node);
+        self.doubt_peers(kernel);
         self.hosts.of(node).forget();
     }
 

@@ -3,7 +3,8 @@
 //! Owns: connections between two ends, what a socket of TCP can be, and the calls of a program on
 //! one. The parts: `tcp/lane.rs` (the bytes of one direction, in `tcp/queue.rs`),
 //! `tcp/connection.rs` (both ends and how they close), `tcp/wire.rs` (segments on links: loss is
-//! delay), `tcp/handshake.rs` (from a SYN to an accept), `tcp/calls.rs` (reading and writing). Does not
+//! delay), `tcp/handshake.rs` (from a SYN to an accept), `tcp/keepalive.rs`
+//! (whether the peer is there), `tcp/calls.rs` (reading and writing). Does not
 //! own: tasks or waits (`sockets.rs`).
 //!
 //! # The model
@@ -24,6 +25,7 @@
 pub(crate) mod calls;
 pub(crate) mod connection;
 mod handshake;
+mod keepalive;
 pub(crate) mod lane;
 mod queue;
 mod wire;

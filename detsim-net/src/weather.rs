@@ -64,7 +64,7 @@ pub(crate) struct Force {
 }
 
 impl Force {
-    const NONE: Self = Self { cut: None, slowness: 1, held_until: None };
+    pub(crate) const NONE: Self = Self { cut: None, slowness: 1, held_until: None };
 }
 
 /// How often an incident that could come does.

@@ -87,7 +87,9 @@ impl Net {
     #[track_caller]
     pub fn partition_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
         let cut = |world: &mut World, kernel: &mut Kernel| {
-            world.links.cut(kernel, from.ids(), to.ids(), world.rule)
+            let cut = world.links.cut(kernel, from.ids(), to.ids(), world.rule);
+            world.doubt_peers(kernel);
+            cut
         };
         known(self.with(cut));
     }

@@ -112,6 +112,26 @@ impl World {
         cut.is_some() || self.dark.contains(&from) || self.dark.contains(&to)
     }
 
+    /// As [`Self::is_cut`], but for what comes by itself, of which nobody has asked.
+    pub(crate) fn is_cut_by_scenario(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+    ) -> bool {
+        let place = self.place(kernel, from, to);
+        let is_cut = self.links.at(place).cut().is_some();
+        is_cut || self.dark.contains(&from) || self.dark.contains(&to)
+    }
+
+    /// Can nothing happen to a packet from one host to another?
+    pub(crate) fn is_faultless(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> bool {
+        let calm = self.force(kernel, from, to) == Force::NONE && self.rules.is_empty();
+        let place = self.place(kernel, from, to);
+        let loses = !self.links.at(place).config().loss.is_never();
+        from == to || (calm && !loses && !self.is_cut_by_scenario(kernel, from, to))
+    }
+
     /// A link that holds by itself holds no more at this moment.
     fn expect_clearing(&mut self, kernel: &mut Kernel, at: SimTime) {
         if !self.clearings.contains(&at) {

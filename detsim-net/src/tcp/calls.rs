@@ -147,6 +147,7 @@ impl World {
         if let Ok(connection) = self.connection_mut(connection) {
             connection.ends[side].configure(&options);
         }
+        self.watch_peer(kernel, connection, side);
         self.transmit(kernel, connection, side);
     }
 

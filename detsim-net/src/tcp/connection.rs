@@ -6,13 +6,15 @@
 //! are gone and neither a socket nor a place in a queue is left.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use detsim_executor::{Kernel, NodeId, SimTime};
+use detsim_executor::{Deadline, Kernel, NodeId, SimTime};
 
 use super::ConnectionKey;
+use super::keepalive::Keepalive;
 use super::lane::{Fin, Lane};
 use crate::errno::Errno;
-use crate::sockets::{Packet, SocketKey, World};
+use crate::sockets::{Packet, SocketKey, What, World};
 use crate::waits::Side;
 
 /// A connection.
@@ -28,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) is_queued: bool,
     pub(crate) syn_sent: SimTime,
     pub(crate) syn_tries: u32,
+    /// When it was sent again for the first time.
+    pub(crate) syn_again: SimTime,
     /// Draws and their anchors.
     pub(crate) sig: u64,
     pub(crate) draws: u32,
@@ -47,6 +51,15 @@ pub(crate) struct End {
     pub(crate) send_capacity: usize,
     pub(crate) receive_capacity: usize,
     pub(crate) history: u64,
+    pub(super) keepalive: Option<Keepalive>,
+    pub(super) user_timeout: Option<Duration>,
+    /// When something of the peer was here last, and how many questions to it are open.
+    pub(super) heard: SimTime,
+    pub(super) probes: u32,
+    /// When the timer of that is due; an event of another moment is of the past.
+    pub(super) keepalive_due: Option<Deadline>,
+    /// An event will look at the user timeout.
+    pub(super) patience_due: bool,
 }
 
 /// Where an end stands.
@@ -71,6 +84,13 @@ pub(crate) enum Step {
     SynRetry,
     /// An RST arrives at this end.
     Reset(usize, Packet),
+    /// This end has heard nothing for a while.
+    Keepalive(usize),
+    /// A question of this end is at its peer, or the answer is back.
+    Probe(usize, Packet),
+    ProbeAnswer(usize, Packet),
+    /// This end has waited long for an acknowledgement.
+    Patience(usize),
 }
 
 /// Send and receive buffers in bytes: together what Linux takes for a peer that does not read.
@@ -89,6 +109,12 @@ impl End {
             send_capacity: SEND_CAPACITY,
             receive_capacity: RECEIVE_CAPACITY,
             history: 0,
+            keepalive: None,
+            user_timeout: None,
+            heard: SimTime::ZERO,
+            probes: 0,
+            keepalive_due: None,
+            patience_due: false,
         }
     }
 }
@@ -199,6 +225,11 @@ impl World {
             return;
         }
         let (node, port) = (end.node, end.local.port());
+        end.keepalive_due = None;
+        if let Some(deadline) = connection.ends[1 - side].keepalive_due {
+            // Its next question has another answer than before.
+            self.agenda.push(deadline, What::Connection(key, Step::Keepalive(1 - side)));
+        }
         self.hosts.of(node).disconnect(port, waits, kernel.now());
         if phase == Phase::SynReceived
             && let Some(listener) = listener.and_then(|listener| self.listener_mut(listener))

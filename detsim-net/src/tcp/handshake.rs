@@ -14,6 +14,7 @@ use detsim_executor::rng::fold;
 use detsim_executor::{Deadline, Kernel, NodeId};
 
 use super::connection::{Connection, End, Phase, Step};
+use super::keepalive::Keepalive;
 use super::lane::{Kind, Lane};
 use super::{ConnectionKey, Listener, State};
 use crate::errno::{Errno, Result};
@@ -160,6 +161,7 @@ impl World {
             is_queued: false,
             syn_sent: detsim_executor::SimTime::ZERO,
             syn_tries: 0,
+            syn_again: detsim_executor::SimTime::ZERO,
             sig: fold(u64::from(node.0), self.connected),
             draws: 0,
         })
@@ -191,7 +193,11 @@ impl World {
     pub(super) fn expect_retry(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
         let Some(connection) = self.connections.get(key) else { return };
         let wait = Duration::from_secs(1 << connection.syn_tries);
-        let at = (connection.syn_sent + wait).max(kernel.now());
+        let mut at = connection.syn_sent + wait;
+        if let (1.., Some(timeout)) = (connection.syn_tries, connection.ends[0].user_timeout) {
+            at = at.min(connection.syn_again + timeout);
+        }
+        let at = at.max(kernel.now());
         let deadline = Deadline { at, seq: kernel.next_seq() };
         self.agenda.push(deadline, What::Connection(key, Step::SynRetry));
     }
@@ -221,7 +227,12 @@ impl World {
             return;
         }
         connection.syn_tries += 1;
-        if connection.syn_tries > SYN_RETRIES {
+        if connection.syn_tries == 1 {
+            connection.syn_again = kernel.now();
+        }
+        let timeout = connection.ends[0].user_timeout.filter(|_| connection.syn_tries > 1);
+        let is_late = timeout.is_some_and(|t| kernel.now() >= connection.syn_again + t);
+        if is_late || connection.syn_tries > SYN_RETRIES {
             return self.fail_end(kernel, key, 0, Errno::TIMED_OUT);
         }
         let (node, to) = (connection.ends[0].node, connection.ends[1].local.ip());
@@ -298,7 +309,9 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         match connection.ends[0].phase {
             Phase::SynSent => {
-                connection.ends[0].phase = Phase::Established;
+                let client = &mut connection.ends[0];
+                (client.phase, client.heard) = (Phase::Established, kernel.now());
+                self.watch_peer(kernel, key, 0);
                 self.send(kernel, key, 0, Kind::Ack, 0);
                 self.notify_end(kernel, key, 0, Side::Write);
             }
@@ -311,9 +324,11 @@ impl World {
     /// The client has answered: the connection can be accepted.
     pub(crate) fn establish(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.ends[1].phase = Phase::Established;
+        let server = &mut connection.ends[1];
+        (server.phase, server.heard) = (Phase::Established, kernel.now());
         let Some(socket) = connection.listener else { return };
         connection.is_queued = true;
+        self.watch_peer(kernel, key, 1);
         match self.listener_mut(socket) {
             Some(listener) => {
                 listener.half_open -= 1;
@@ -395,6 +410,8 @@ impl End {
     /// Takes the options of a socket that an end obeys.
     pub(crate) fn configure(&mut self, options: &Options) {
         self.nodelay = options.nodelay;
+        self.keepalive = Keepalive::of(options);
+        self.user_timeout = options.user_timeout.filter(|timeout| !timeout.is_zero());
         if let Some(bytes) = options.send_buffer {
             self.send_capacity = bytes as usize;
         }

@@ -33,6 +33,8 @@ pub(crate) struct Lane {
     /// An event will look at the acknowledgements.
     pub(crate) ack_due: bool,
     pub(crate) last_arrival: SimTime,
+    /// Since when the first byte that nobody acknowledged is on its way.
+    pub(crate) waits_since: SimTime,
     /// Bytes that were ever sent, for sequence numbers.
     pub(crate) sent: u64,
 }
@@ -157,6 +159,7 @@ impl Lane {
     pub(crate) fn take_acks(&mut self, now: SimTime) {
         while let Some(ack) = self.acks.front().filter(|ack| ack.at <= now) {
             self.unacked -= ack.bytes;
+            self.waits_since = self.waits_since.max(ack.at);
             self.acks.pop_front();
         }
     }

@@ -119,11 +119,18 @@ impl World {
         let addresses = connection.addresses(side);
         let lane = &mut connection.lanes[side];
         describe(kernel, flight.packet, addresses, kind.packet(), (lane.sent, bytes));
+        if !lane.is_unacked() {
+            lane.waits_since = kernel.now();
+        }
         let deadline = schedule(kernel, lane, &flight);
         let Flight { packet, lost, history, .. } = flight;
         lane.send(Segment { kind, bytes, deadline, packet, history, lost });
-        if lane.flight.len() == 1 {
+        let has_timeout = connection.ends[side].user_timeout.is_some();
+        if connection.lanes[side].flight.len() == 1 {
             self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
+        }
+        if has_timeout {
+            self.expect_patience(kernel, key, side);
         }
     }
 
@@ -144,6 +151,7 @@ impl World {
         connection.lanes[side].arrive();
         let end = &mut connection.ends[1 - side];
         end.history = fold(end.history, segment.history);
+        end.heard = kernel.now();
         kernel.fold_event(end.history);
         self.take(kernel, key, side, segment);
         self.next_due(kernel, key, side);
@@ -199,7 +207,7 @@ impl World {
         }
         let lane = &mut connection.lanes[side];
         lane.attempts += 1;
-        if lane.attempts > RETRIES {
+        if lane.attempts > RETRIES && connection.ends[side].user_timeout.is_none() {
             return self.fail_end(kernel, key, side, Errno::TIMED_OUT);
         }
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
@@ -253,9 +261,10 @@ impl World {
     fn acknowledge(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, bytes: usize) {
         let at = self.ack_at(kernel, key, side);
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let lane = &mut connection.lanes[side];
+        let (end, lane) = (&mut connection.ends[side], &mut connection.lanes[side]);
         lane.acknowledge(at, bytes);
-        if lane.is_all_sent() {
+        end.heard = at;
+        if lane.is_all_sent() && end.user_timeout.is_none() {
             return;
         }
         self.expect_acks(kernel, key, side);
@@ -271,8 +280,8 @@ impl World {
     /// Arms an event for the next acknowledgement, where the sender waits for one.
     pub(crate) fn expect_acks(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let lane = &mut connection.lanes[side];
-        let wanted = lane.starved || lane.unsent() > 0;
+        let (end, lane) = (&connection.ends[side], &mut connection.lanes[side]);
+        let wanted = lane.starved || lane.unsent() > 0 || end.user_timeout.is_some();
         if let (true, false, Some(at)) = (wanted, lane.ack_due, lane.next_ack()) {
             lane.ack_due = true;
             let deadline = Deadline { at: at.max(kernel.now()), seq: kernel.next_seq() };
@@ -321,7 +330,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let lane = &mut connection.lanes[side];
         lane.attempts += 1;
-        if lane.attempts > RETRIES {
+        if lane.attempts > RETRIES && connection.ends[side].user_timeout.is_none() {
             return self.fail_end(kernel, key, side, Errno::TIMED_OUT);
         }
         let at = kernel.now() + rto(lane.attempts - 1);

@@ -2,6 +2,7 @@
 
 mod determinism;
 mod faults;
+mod keepalive;
 mod life;
 mod misuse;
 mod netstat;
