@@ -127,10 +127,13 @@ fn put_aside(lane: &'static Lane, until: Until, site: &'static Location<'static>
     if resumer.is_none() {
         detach(mine, site);
     }
-    if until == Until::ItsTurn {
+    {
         let mut kernel = enter();
-        let slot = kernel.current_index();
-        kernel.wake_slot(slot);
+        kernel.keep_wake();
+        if until == Until::ItsTurn {
+            let slot = kernel.current_index();
+            kernel.wake_slot(slot);
+        }
     }
     let (mut to, mut order) = match resumer {
         Some(resumer) => (resumer, Order::Back),
@@ -165,9 +168,6 @@ fn detach(mine: &'static Seat, site: &'static Location<'static>) {
     drop(handle);
     let mut kernel = enter();
     kernel.threads.hosts.push(slot);
-    if kernel.current_slot().is_some_and(|task| task.queued) {
-        kernel.threads.note_wake(slot);
-    }
     if mine.is(&lane().home) {
         kernel.threads.on_home = Some(slot);
     }
@@ -243,6 +243,15 @@ pub(crate) fn returned(body: BodyPtr) -> BodyPtr {
 }
 
 impl Kernel {
+    /// The poll of the current task is about to be put aside, for the first time or again. The turn that
+    /// it gets next is no answer to what woke the task before this.
+    fn keep_wake(&mut self) {
+        let slot = self.current_index();
+        if self.current_slot().is_some_and(|task| task.queued) {
+            self.threads.note_wake(slot);
+        }
+    }
+
     fn yield_slot(&mut self, slot: u32) {
         if let Some(task) = self.tasks.get_mut(slot) {
             task.op = OpKind::Yield;

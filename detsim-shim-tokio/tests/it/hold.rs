@@ -386,6 +386,32 @@ fn nothing_is_held_while_it_unwinds() {
 }
 
 #[test]
+fn a_stop_between_two_holds_of_a_poll_is_not_the_end() {
+    let run = || async {
+        let (request, mut requests) = mpsc::unbounded_channel::<oneshot::Sender<u32>>();
+        let (answer, answered) = oneshot::channel();
+        let done = Notify::new();
+        let task = tokio::spawn(async move {
+            requests.recv().await.unwrap().send(1).unwrap();
+            assert!(requests.recv().await.is_some());
+        });
+        let asks = async {
+            request.send(answer).unwrap();
+            assert_eq!(answered.await, Ok(1));
+            done.notify_one();
+        };
+        // Waits for the first of the two after a hold of its own.
+        let waits = async {
+            request.send(oneshot::channel().0).unwrap();
+            done.notified().await;
+        };
+        futures::future::join(asks, waits).await;
+        task.await.unwrap();
+    };
+    assert_eq!(failing(run), 0);
+}
+
+#[test]
 fn a_wake_during_a_hold_is_not_lost() {
     let run = || async {
         let (first, answer) = oneshot::channel();
