@@ -154,6 +154,30 @@ pub enum NetEvent {
     /// What a message that was just sent is for the sockets: between which addresses, and, of a
     /// connection, from which byte on, the first one being 1.
     Packet { message: u32, source: TextId, target: TextId, seq: u32, bytes: u16, kind: PacketKind },
+    /// A lookup of a name is answered as it should not be.
+    LookupFaulted { node: NodeId, fault: LookupFault },
+}
+
+/// What can be wrong with the answer of a resolver that answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum LookupFault {
+    /// It takes long.
+    Lagged,
+    /// The addresses come in another order.
+    Reordered,
+    /// The addresses are those from before the last change.
+    Stale,
+}
+
+impl LookupFault {
+    /// The words of reports.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Lagged => "takes long",
+            Self::Reordered => "is answered in another order",
+            Self::Stale => "is answered with old addresses",
+        }
+    }
 }
 
 /// What a packet between sockets is.
@@ -208,6 +232,8 @@ pub enum DropReason {
     Partition,
     /// A rule of the scenario says so.
     Rule,
+    /// The receiver's queue is full.
+    Overflow,
 }
 
 /// What can happen to a disk.
@@ -408,6 +434,7 @@ impl NetEvent {
             | Self::Sent { from, to, .. } => Some((from, to)),
             Self::Healed { .. }
             | Self::LookupFailed { .. }
+            | Self::LookupFaulted { .. }
             | Self::Packet { .. }
             | Self::Partitioned { .. }
             | Self::Reset { .. }
@@ -418,7 +445,10 @@ impl NetEvent {
 
     /// Where it happens: a message leaves at the sender and arrives at the receiver.
     pub fn node(&self) -> Option<NodeId> {
-        if let Self::LookupFailed { node } | Self::Shortened { node, .. } = *self {
+        if let Self::LookupFailed { node }
+        | Self::LookupFaulted { node, .. }
+        | Self::Shortened { node, .. } = *self
+        {
             return Some(node);
         }
         let (from, to) = self.link()?;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use detsim_executor::event::NetEvent;
+use detsim_executor::event::{LookupFault, NetEvent};
 use detsim_executor::{Anchor, Event, Kernel, NodeId, Ratio};
 
 use crate::sockets::{Sockets, World};
@@ -17,7 +17,14 @@ use crate::sockets::{Sockets, World};
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     given: BTreeMap<String, Vec<IpAddr>>,
+    /// What names that were changed stood for before; none where they were not there.
+    past: BTreeMap<String, Option<Vec<IpAddr>>>,
+    /// The same of nodes that were given other addresses.
+    moved: BTreeMap<NodeId, Vec<IpAddr>>,
     pub(crate) failure: Ratio,
+    pub(crate) lag: Ratio,
+    pub(crate) reorder: Ratio,
+    pub(crate) stale: Ratio,
     asked: u32,
 }
 
@@ -41,15 +48,35 @@ pub enum LookupError {
 
 /// A lookup that leaves the host takes this long, in nanoseconds.
 const LATENCY_NS: std::ops::Range<u64> = 100_000..2_000_000;
+/// One that lags takes so long, doubled so often: 62.5 ms to 8 s, which is past a resolver's own timeout.
+const LAG_NS: u64 = 62_500_000;
+const LAG_RUNGS: u64 = 8;
+/// Ways to turn a list of addresses that are told apart: as many as a list of any length has.
+const TURNS: u64 = 1 << 16;
+
+/// How a resolver answers.
+struct Asked {
+    takes: Duration,
+    fails: bool,
+    is_stale: bool,
+    /// By how much the addresses are turned; 0 where they are not.
+    turns: u64,
+}
 
 impl Names {
     /// Gives a name other addresses; with none the name is no more.
     pub(crate) fn set(&mut self, name: &str, addresses: Vec<IpAddr>) {
         let name = name.to_ascii_lowercase();
-        match addresses.is_empty() {
+        let before = match addresses.is_empty() {
             true => self.given.remove(&name),
-            false => self.given.insert(name, addresses),
+            false => self.given.insert(name.clone(), addresses),
         };
+        self.past.insert(name, before);
+    }
+
+    /// A node has other addresses from now on.
+    pub(crate) fn moves(&mut self, node: NodeId, before: Vec<IpAddr>) {
+        self.moved.insert(node, before);
     }
 }
 
@@ -67,42 +94,89 @@ impl World {
             let addresses = vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()];
             return Lookup { takes: Duration::ZERO, addresses: Ok(addresses) };
         }
-        let (takes, fails) = self.ask(kernel);
-        let addresses = match self.addresses_of_name(kernel, &name) {
-            _ if fails => Err(LookupError::TryAgain),
-            Some(addresses) => Ok(addresses),
-            None => Err(LookupError::Unknown),
+        let asked = self.ask(kernel);
+        if asked.fails {
+            let node = kernel.current_node();
+            kernel.record_with(|_| Event::Net(NetEvent::LookupFailed { node }));
+            return Lookup { takes: asked.takes, addresses: Err(LookupError::TryAgain) };
+        }
+        let now = self.addresses_of_name(kernel, &name);
+        let answer = match self.past_of_name(kernel, &name) {
+            Some(past) if asked.is_stale && past != now => {
+                faulted(kernel, LookupFault::Stale);
+                past
+            }
+            _ => now,
         };
-        Lookup { takes, addresses }
+        let mut addresses = answer.ok_or(LookupError::Unknown);
+        if let Ok(addresses) = &mut addresses
+            && addresses.len() > 1
+            && asked.turns > 0
+        {
+            let by = 1 + asked.turns as usize % (addresses.len() - 1);
+            addresses.rotate_left(by);
+            faulted(kernel, LookupFault::Reordered);
+        }
+        Lookup { takes: asked.takes, addresses }
     }
 
-    /// How long the resolver takes, and whether it fails.
-    fn ask(&mut self, kernel: &mut Kernel) -> (Duration, bool) {
+    /// How the resolver answers, whatever it is asked for.
+    fn ask(&mut self, kernel: &mut Kernel) -> Asked {
         let node = kernel.current_node();
-        self.names.asked = self.names.asked.wrapping_add(1);
-        let anchor = Anchor { actor: u64::from(node.0), ordinal: self.names.asked };
+        let names = &mut self.names;
+        names.asked = names.asked.wrapping_add(1);
+        let anchor = Anchor { actor: u64::from(node.0), ordinal: names.asked };
         let paused = kernel.is_clock_paused();
         let choices = kernel.choices();
-        let (latency, failure) = (choices.domain("dns"), choices.domain("dns/failure"));
-        let ns = choices.draw(latency, anchor, LATENCY_NS.end - LATENCY_NS.start, 0);
-        let fails = choices.happens(failure, anchor, self.names.failure);
-        if fails {
-            kernel.record_with(|_| Event::Net(NetEvent::LookupFailed { node }));
+        // Each draws from a stream of its own: a rate that is set shifts nothing else.
+        let [latency, failure] = ["dns", "dns/failure"].map(|name| choices.domain(name));
+        let mut ns =
+            LATENCY_NS.start + choices.draw(latency, anchor, LATENCY_NS.end - LATENCY_NS.start, 0);
+        let fails = choices.happens(failure, anchor, names.failure);
+        let mut happens = |name: &str, rate: Ratio| {
+            let drawn = (!rate.is_never()).then(|| choices.domain(name));
+            drawn.filter(|domain| choices.happens(*domain, anchor, rate))
+        };
+        let is_stale = happens("dns/stale", names.stale).is_some();
+        let lags = happens("dns/lag", names.lag);
+        let reorders = happens("dns/order", names.reorder);
+        let turns = reorders.map_or(0, |domain| 1 + choices.draw(domain, anchor, TURNS, 0));
+        if let Some(domain) = lags {
+            ns = LAG_NS << choices.draw(domain, anchor, LAG_RUNGS, 0);
+            faulted(kernel, LookupFault::Lagged);
         }
-        let takes = if paused { 0 } else { LATENCY_NS.start + ns };
-        (Duration::from_nanos(takes), fails)
+        let takes = Duration::from_nanos(if paused { 0 } else { ns });
+        Asked { takes, fails, is_stale, turns }
+    }
+
+    /// What a name stood for before it was changed; `None` where it was not.
+    fn past_of_name(&self, kernel: &Kernel, name: &str) -> Option<Option<Vec<IpAddr>>> {
+        if let Some(past) = self.names.past.get(name) {
+            return Some(past.clone());
+        }
+        let node = self.node_of_name(kernel, name)?;
+        self.names.moved.get(&node).cloned().map(Some)
     }
 
     fn addresses_of_name(&mut self, kernel: &Kernel, name: &str) -> Option<Vec<IpAddr>> {
         if let Some(given) = self.names.given.get(name) {
             return Some(given.clone());
         }
-        let named = |number: &u16| {
-            let node = NodeId(*number);
-            let known = kernel.node_name(node).to_ascii_lowercase();
-            known == name || self.hostnames.get(&node).is_some_and(|host| host == name)
-        };
-        let node = (0..).take_while(|n| kernel.node_state(NodeId(*n)).is_some()).find(named)?;
-        Some(self.hosts.addresses(NodeId(node)).to_vec())
+        let node = self.node_of_name(kernel, name)?;
+        Some(self.hosts.addresses(node).to_vec())
     }
+
+    fn node_of_name(&self, kernel: &Kernel, name: &str) -> Option<NodeId> {
+        let named = |node: &NodeId| {
+            let known = kernel.node_name(*node).to_ascii_lowercase();
+            known == name || self.hostnames.get(node).is_some_and(|host| host == name)
+        };
+        let nodes = (0..).map(NodeId).take_while(|node| kernel.node_state(*node).is_some());
+        nodes.into_iter().find(named)
+    }
+}
+
+fn faulted(kernel: &mut Kernel, fault: LookupFault) {
+    let node = kernel.current_node();
+    kernel.record_with(|_| Event::Net(NetEvent::LookupFaulted { node, fault }));
 }

@@ -52,6 +52,12 @@ pub struct NetFaults {
     pub short_rate: f64,
     /// How often a lookup of a name fails.
     pub lookup_failure_rate: f64,
+    /// How often it takes long: 62.5 ms to 8 s.
+    pub lookup_lag_rate: f64,
+    /// How often it is answered with what the name stood for before its last change.
+    pub lookup_stale_rate: f64,
+    /// How often another address of several comes first.
+    pub lookup_reorder_rate: f64,
     /// Partitions of the nodes: one is cut off, two sides, one way, two sides with a bridge; what is sent
     /// across is lost, held or slow.
     pub partition_gap: Option<Duration>,
@@ -75,6 +81,9 @@ impl Default for NetFaults {
             reset_rate: 0.0,
             short_rate: 0.25,
             lookup_failure_rate: 0.0,
+            lookup_lag_rate: 0.0,
+            lookup_stale_rate: 0.0,
+            lookup_reorder_rate: 0.0,
             partition_gap: None,
             jam_gap: None,
             swizzle_gap: None,
@@ -98,6 +107,9 @@ impl NetFaults {
             reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
             short_rate: 0.25,
             lookup_failure_rate: family.rate("lookups", &[0.05, 0.2, 0.5]),
+            lookup_lag_rate: family.rate("slow-lookups", &[0.05, 0.2, 0.5]),
+            lookup_stale_rate: family.rate("stale-names", &[0.2, 0.5, 0.9]),
+            lookup_reorder_rate: family.rate("turned-names", &[0.2, 0.5]),
             partition_gap: family.duration("partitions", 29..36),
             jam_gap: family.duration("jams", 30..36).filter(|_| has_jams),
             swizzle_gap: family.duration("swizzle", 31..36).filter(|_| has_jams),
@@ -129,7 +141,7 @@ mod tests {
     fn every_family_is_in_for_about_half_of_the_seeds() {
         let all: Vec<NetFaults> = (0..1_000).map(drawn).collect();
         let share = |is_in: IsIn<'_>| all.iter().filter(|f| is_in(f)).count();
-        let families: [(&str, IsIn<'_>); 11] = [
+        let families: [(&str, IsIn<'_>); 14] = [
             ("delay", &|f| f.delay_min != Duration::from_micros(100)),
             ("tail", &|f| f.tail_rate > 0.0),
             ("bandwidth", &|f| f.bandwidth.is_some()),
@@ -137,6 +149,9 @@ mod tests {
             ("duplicates", &|f| f.duplicate_rate > 0.0),
             ("resets", &|f| f.reset_rate > 0.0),
             ("lookups", &|f| f.lookup_failure_rate > 0.0),
+            ("slow-lookups", &|f| f.lookup_lag_rate > 0.0),
+            ("stale-names", &|f| f.lookup_stale_rate > 0.0),
+            ("turned-names", &|f| f.lookup_reorder_rate > 0.0),
             ("partitions", &|f| f.partition_gap.is_some()),
             ("jams", &|f| f.jam_gap.is_some()),
             ("swizzle", &|f| f.swizzle_gap.is_some()),

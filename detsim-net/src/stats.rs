@@ -50,7 +50,7 @@ impl NetStats {
         *match why {
             DropReason::LossAtSend => &mut self.dropped_at_send,
             DropReason::LossAtDelivery => &mut self.dropped_at_delivery,
-            DropReason::NoReceiver => &mut self.dropped_no_receiver,
+            DropReason::NoReceiver | DropReason::Overflow => &mut self.dropped_no_receiver,
             DropReason::NoSender => &mut self.dropped_no_sender,
             DropReason::Partition => &mut self.dropped_by_partition,
             DropReason::Rule => &mut self.dropped_by_rule,

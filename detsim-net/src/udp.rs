@@ -381,7 +381,7 @@ impl World {
     }
 
     fn lose_newest(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
-        dropped(kernel, parcel.packet.message, parcel.nodes, DropReason::NoReceiver);
+        dropped(kernel, parcel.packet.message, parcel.nodes, DropReason::Overflow);
     }
 
     pub(crate) fn udp(&self, key: SocketKey) -> Result<&UdpSocket> {

@@ -1,6 +1,6 @@
 //! Functions of libc that detsim defines, so that code which knows nothing of it stays repeatable.
 //!
-//! Owns: entropy ([`entropy`]), files ([`fs`]), clocks and sleeping ([`clock`]), threads that start and
+//! Owns: entropy ([`entropy`]), files ([`fs`]), the network (`net`), clocks and sleeping ([`clock`]), threads that start and
 //! end ([`thread`]), signals that a program sends itself ([`signal`]), and the one door of all other
 //! calls of the system, through which locks wait and wake ([`syscall`], [`futex`]). Outside of a run
 //! every function does what libc's does. Does not own: what a run is ([`crate::attempt`] says when one
@@ -14,6 +14,8 @@ pub(crate) mod entropy;
 pub(crate) mod fs;
 #[cfg(target_os = "linux")]
 mod futex;
+#[cfg(target_os = "linux")]
+mod net;
 #[cfg(target_os = "linux")]
 mod real;
 #[cfg(target_os = "linux")]

@@ -152,6 +152,7 @@ impl<'a> Predicate<'a> {
             NetEvent::Held { message, .. } => write!(f, "message {message} is held back"),
             NetEvent::Lagged { message, .. } => write!(f, "message {message} lags"),
             NetEvent::LookupFailed { .. } => write!(f, "a name is not resolved for now"),
+            NetEvent::LookupFaulted { fault, .. } => write!(f, "a name {}", fault.words()),
             NetEvent::Reset { at, .. } => {
                 write!(f, "a connection is reset at {}", self.tables.node_shown(at))
             }
@@ -239,6 +240,7 @@ impl DropReason {
             Self::NoSender => "the sender is down",
             Self::Partition => "partition",
             Self::Rule => "a rule of the scenario",
+            Self::Overflow => "the receiver's queue is full",
         }
     }
 }

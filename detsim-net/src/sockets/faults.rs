@@ -197,7 +197,8 @@ impl Net {
         let addresses = addresses.into();
         let set = self.with(|world, kernel| {
             known(check(kernel, node));
-            world.hosts.set_addresses(node, addresses)
+            let before = world.hosts.addresses(node).to_vec();
+            world.hosts.set_addresses(node, addresses).inspect(|()| world.names.moves(node, before))
         });
         assert!(set.is_ok(), "detsim: an address of node {node} is another's; each has one owner");
     }
@@ -241,6 +242,37 @@ impl Net {
     pub fn set_lookup_failure_rate(&self, rate: f64) {
         let failure = Ratio::from_rate("the failure rate", rate);
         self.with(|world, _| world.names.failure = failure);
+    }
+
+    /// The rate, in `0.0..=1.0`, at which lookups take 62.5 ms, twice as long, .. or 8 s.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_lookup_lag_rate(&self, rate: f64) {
+        let lag = Ratio::from_rate("the lag rate", rate);
+        self.with(|world, _| world.names.lag = lag);
+    }
+
+    /// The rate, in `0.0..=1.0`, at which a lookup is answered with what the name stood for before its
+    /// last change, by [`Self::set_name`] or [`Self::set_addresses`].
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_lookup_stale_rate(&self, rate: f64) {
+        let stale = Ratio::from_rate("the stale rate", rate);
+        self.with(|world, _| world.names.stale = stale);
+    }
+
+    /// The rate, in `0.0..=1.0`, at which another address of several comes first.
+    ///
+    /// # Panics
+    /// Where `rate` is no number in `0.0..=1.0`.
+    #[track_caller]
+    pub fn set_lookup_reorder_rate(&self, rate: f64) {
+        let reorder = Ratio::from_rate("the reorder rate", rate);
+        self.with(|world, _| world.names.reorder = reorder);
     }
 
     #[track_caller]

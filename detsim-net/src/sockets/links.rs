@@ -93,12 +93,16 @@ impl Net {
         let reset = Ratio::from_rate("the reset rate", faults.reset_rate);
         let short = Ratio::from_rate("the rate of short calls", faults.short_rate);
         let failure = Ratio::from_rate("the failure rate", faults.lookup_failure_rate);
+        let lag = Ratio::from_rate("the lag rate", faults.lookup_lag_rate);
+        let stale = Ratio::from_rate("the stale rate", faults.lookup_stale_rate);
+        let reorder = Ratio::from_rate("the reorder rate", faults.lookup_reorder_rate);
         let gaps = [faults.partition_gap, faults.jam_gap, faults.swizzle_gap, faults.slow_gap];
         let gap_ns = |gap: Option<Duration>| gap.map_or(0, |gap| (gap.as_nanos() as u64).max(1));
         self.with(|world, kernel| {
             world.links.configure_all(kernel, &change);
-            (world.resets, world.names.failure) = (reset, failure);
-            world.short_rate = short;
+            (world.resets, world.short_rate) = (reset, short);
+            (world.names.failure, world.names.lag) = (failure, lag);
+            (world.names.stale, world.names.reorder) = (stale, reorder);
             world.weather.set(kernel, gaps.map(gap_ns));
             world.release(kernel);
         });

@@ -52,7 +52,7 @@ impl World {
             let latency_ns = Wide::new((at - now).as_nanos() as u64);
             Event::Net(NetEvent::Sent { message, from, to, latency_ns })
         });
-        if launch.lags {
+        if launch.lags || (at > launch.at && launch.fate != Fate::Lost) {
             kernel.record_with(|_| Event::Net(NetEvent::Lagged { message, from, to }));
         }
         let (lost, copy_at) = match launch.fate {

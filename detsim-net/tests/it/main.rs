@@ -5,6 +5,7 @@ mod faults;
 mod keepalive;
 mod life;
 mod misuse;
+mod names;
 mod netstat;
 mod nodes;
 mod probes;

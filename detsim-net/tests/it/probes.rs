@@ -61,6 +61,7 @@ fn a_rule_that_delays_costs_that_much() {
     let rule = Rule::new(Verdict::Delay(500 * MS)).to(pair.server).skip(2).times(1);
     let _guard = pair.net.add_rule(rule);
     assert!((500..600).contains(&exchange(&pair).unwrap()));
+    assert!(has(&pair, |event| matches!(event, NetEvent::Lagged { .. })));
 }
 
 #[test]
@@ -195,4 +196,67 @@ fn the_trace_says_what_each_message_is() {
         10.0.0.2:80 FIN, 0 from 6
     "#]]
     .assert_eq(&packets.collect::<String>());
+}
+
+#[test]
+fn a_rule_that_lets_pass_shields_from_those_behind_it() {
+    let drops = |passes: bool| {
+        let pair = Pair::new(1);
+        let pass = Rule::new(Verdict::Pass).to(pair.server);
+        let _shield = passes.then(|| pair.net.add_rule(pass));
+        let _guard = pair.net.add_rule(Rule::new(Verdict::Drop).to(pair.server));
+        let by_rule = |event| matches!(event, NetEvent::Dropped { why: DropReason::Rule, .. });
+        (exchange(&pair).is_err(), has(&pair, by_rule))
+    };
+    assert_eq!((drops(true), drops(false)), ((false, false), (true, true)));
+}
+
+/// A receiver that sleeps while `sizes` are sent to it, and then takes everything, 100 bytes at a time: how
+/// long what it took was.
+fn received_late(pair: &Pair, sizes: Vec<usize>) -> Vec<usize> {
+    let receiver = pair.sim.node("server").spawn("receiver", async {
+        let socket = udp("10.0.0.2:54".parse().unwrap());
+        sleep(50 * MS).await;
+        let mut taken = Vec::new();
+        while let Ok((len, _)) = socket.try_receive(&mut [0; 100], false) {
+            taken.push(len);
+        }
+        taken
+    });
+    pair.run(async {}, async move {
+        sleep(2 * MS).await;
+        let socket = udp("0.0.0.0:0".parse().unwrap());
+        for size in sizes {
+            socket.try_send(Some("10.0.0.2:54".parse().unwrap()), &vec![7; size]).unwrap();
+            sleep(2 * MS).await;
+        }
+        receiver.await.unwrap()
+    })
+}
+
+#[test]
+fn a_queue_that_is_full_loses_the_newest() {
+    let pair = Pair::new(1);
+    let taken = received_late(&pair, vec![60_000; 8]);
+    let overflows = |event| matches!(event, NetEvent::Dropped { why: DropReason::Overflow, .. });
+    assert!(has(&pair, overflows));
+    assert_eq!(taken, [100; 3], "212,992 bytes are room for three");
+}
+
+#[test]
+fn what_is_longer_than_the_buffer_is_cut() {
+    assert_eq!(received_late(&Pair::new(1), vec![100, 101, 0, 99]), [100, 100, 0, 99]);
+}
+
+#[test]
+fn who_is_isolated_hears_nobody_and_is_heard_by_nobody() {
+    for cut_first in [true, false] {
+        let pair = Pair::new(1);
+        let isolated = if cut_first { pair.client } else { pair.server };
+        let _cut = pair.net.isolate(isolated);
+        assert_eq!(exchange(&pair), Err(110));
+        let cut = |event| matches!(event, NetEvent::Partitioned { .. });
+        let lost = |event| matches!(event, NetEvent::Dropped { why: DropReason::Partition, .. });
+        assert!(has(&pair, cut) && has(&pair, lost));
+    }
 }

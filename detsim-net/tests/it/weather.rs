@@ -165,24 +165,6 @@ fn a_rule_that_doubles_doubles() {
 }
 
 #[test]
-fn lookups_fail_at_their_rate() {
-    let failures = |rate| {
-        let pair = Pair::new(1);
-        pair.net.set_lookup_failure_rate(rate);
-        let failed = pair.run(async {}, async {
-            let sockets = detsim_net::Sockets::current().unwrap();
-            let lookups = (0..200).map(|_| sockets.lookup("server").unwrap().addresses);
-            lookups.filter(|found| *found == Err(detsim_net::LookupError::TryAgain)).count()
-        });
-        (failed, has(&pair, |event| matches!(event, NetEvent::LookupFailed { .. })))
-    };
-    assert_eq!(failures(0.0), (0, false));
-    let (failed, fired) = failures(0.2);
-    assert!(fired && (20..60).contains(&failed), "{failed}");
-    assert_eq!(failures(1.0), (200, true));
-}
-
-#[test]
 fn reads_and_writes_are_short() {
     let pair = Pair::new(1);
     exchange(&pair).unwrap();

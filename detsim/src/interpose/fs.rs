@@ -212,6 +212,7 @@ pub(crate) fn link_in() {
     directories::link_in();
     fifo::link_in();
     paths::link_in();
+    super::net::link_in();
 }
 
 #[cfg(test)]

@@ -92,6 +92,7 @@ pub(super) fn color(event: &Event) -> Option<Color> {
         | Event::Net(
             NetEvent::Dropped { .. }
             | NetEvent::LookupFailed { .. }
+            | NetEvent::LookupFaulted { .. }
             | NetEvent::Partitioned { .. }
             | NetEvent::Reset { .. }
             | NetEvent::Slowed { .. },

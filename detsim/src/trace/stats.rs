@@ -154,6 +154,7 @@ impl Counts {
             NetEvent::Healed { .. }
             | NetEvent::Lagged { .. }
             | NetEvent::LookupFailed { .. }
+            | NetEvent::LookupFaulted { .. }
             | NetEvent::Packet { .. }
             | NetEvent::Partitioned { .. }
             | NetEvent::Reset { .. }

@@ -179,6 +179,7 @@ fn lost(why: DropReason) -> &'static str {
     match why {
         DropReason::Partition => "cut",
         DropReason::NoReceiver | DropReason::NoSender => "down",
+        DropReason::Overflow => "queue full",
         DropReason::LossAtSend | DropReason::LossAtDelivery | DropReason::Rule => why.words(),
     }
 }

@@ -185,6 +185,7 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
         NetEvent::Held { message, .. } => ("held", Some(message)),
         NetEvent::Lagged { message, .. } => ("lagged", Some(message)),
         NetEvent::LookupFailed { .. } => ("lookup failed", None),
+        NetEvent::LookupFaulted { .. } => ("lookup faulted", None),
         NetEvent::Packet { message, .. } => ("packet", Some(message)),
         NetEvent::Partitioned { .. } => ("partitioned", None),
         NetEvent::Reset { .. } => ("reset", None),
@@ -200,6 +201,10 @@ fn push_net(object: &mut Object<'_>, tables: &Tables, event: &NetEvent) {
         NetEvent::Dropped { why, .. } => object.text("why", why.words()),
         NetEvent::Sent { latency_ns, .. } => object.number("latency_ns", latency_ns.get()),
         NetEvent::LookupFailed { node } => object.text("node", tables.node_shown(node)),
+        NetEvent::LookupFaulted { node, fault } => {
+            object.text("node", tables.node_shown(node));
+            object.text("fault", fault.words());
+        }
         NetEvent::Shortened { node, bytes } => {
             object.text("node", tables.node_shown(node));
             object.number("bytes", bytes.get());

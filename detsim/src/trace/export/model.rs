@@ -96,6 +96,7 @@ impl Model {
             | NetEvent::Held { .. }
             | NetEvent::Lagged { .. }
             | NetEvent::LookupFailed { .. }
+            | NetEvent::LookupFaulted { .. }
             | NetEvent::Packet { .. }
             | NetEvent::Reset { .. }
             | NetEvent::Shortened { .. }
