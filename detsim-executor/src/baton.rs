@@ -46,7 +46,7 @@ pub use self::blocking::{Blocking, block_in_place, block_on, blocking, may_block
 pub use self::call::{fail_call, is_gone, is_unwinding, pass_time, wait_for_wake};
 pub use self::hold::Hold;
 pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
-pub(crate) use self::runner::rest;
+pub(crate) use self::runner::{forget_token, rest};
 pub use self::thread::{
     Ticket, begin as begin_thread, cancel as cancel_thread, join as join_thread,
     leave as leave_thread,

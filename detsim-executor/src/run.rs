@@ -286,6 +286,7 @@ fn drop_future(body: &mut BodyPtr, word: u64) -> thread::Result<()> {
 /// true, as [`cancel`].
 #[cold]
 fn unwound(body: &mut BodyPtr, word: u64, dropped: thread::Result<()>) -> bool {
+    baton::forget_token();
     let Err(payload) = dropped else {
         body.lose(Lost::Aborted);
         return true;

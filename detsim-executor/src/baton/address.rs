@@ -231,7 +231,7 @@ pub fn wake_from_elsewhere(address: usize) {
 }
 
 /// A wait that stands; dropping it, in an unwinding too, ends it.
-struct Standing {
+pub(super) struct Standing {
     id: u64,
     deadline: Option<SimTime>,
     /// Goes after the wait.
@@ -239,7 +239,7 @@ struct Standing {
 }
 
 impl Standing {
-    fn begin(
+    pub(super) fn begin(
         address: usize,
         mask: u32,
         timeout: Option<Duration>,

@@ -86,6 +86,10 @@ pub(super) fn suspend_in_drop(site: &'static Location<'static>) -> bool {
 
 /// As [`suspend`], in a call that cannot be unwound: as [`suspend_in_drop`].
 pub(super) fn suspend_in_call(site: &'static Location<'static>) -> bool {
+    if !enter().can_suspend() {
+        help(site);
+        return true;
+    }
     suspend_unless_dropped(Until::Woken, site)
 }
 

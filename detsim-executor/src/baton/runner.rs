@@ -54,12 +54,21 @@ fn serve(lane: &'static Lane, mine: &'static Seat) {
     here::set_seat(lane.index(), mine);
     let mut order = take(lane, mine, NOWHERE);
     loop {
+        forget_token();
         order = match order {
             Order::Loop => run_loop(lane, mine),
             Order::Job => run_job(lane, mine),
             other => unreachable!("detsim bug: {other:?} to an idle thread"),
         };
     }
+}
+
+/// Whoever parks on this thread next finds no token of those who ran on it before. One that was unwound
+/// out of `park` has left its own word behind, with which the next one would wait for good.
+pub(crate) fn forget_token() {
+    let _ours = here::outside();
+    thread::current().unpark();
+    thread::park();
 }
 
 /// Goes on with the loop of the drive, until the drive is over or a poll of it came back here late.

@@ -11,8 +11,9 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 
-use super::address::{wait_at, wake_at};
-use super::host::{Outcome, dismiss, give_back, order, resume};
+use super::address::{Standing, wake_at};
+use super::call::{fail_call, is_gone};
+use super::host::{Outcome, dismiss, give_back, order, resume, suspend_in_call};
 use super::{NOWHERE, Order, Seat, enter, lane, seat, take};
 use crate::group::GroupId;
 use crate::join::Belongs;
@@ -82,12 +83,24 @@ pub fn leave() {
     super::give(lane, resumer, Order::Back);
 }
 
-/// Waits for the end of a thread that [`Ticket::id`] names.
+/// Waits for the end of a thread that [`Ticket::id`] names. False where the task was dropped meanwhile,
+/// and the call is to fail: unlike std's other waits, that for a thread has something to drop. A thread
+/// that panics waits all the same, since it cannot panic again.
 #[track_caller]
-pub fn join(ticket: Ticket) {
+#[must_use = "the call is to fail where the task is gone"]
+pub fn join(ticket: Ticket) -> bool {
+    let site = Location::caller();
     while !ticket.seat.ended.load(Relaxed) {
-        wait_at(ticket.id(), u32::MAX, None, || true);
+        if is_gone() && !std::thread::panicking() {
+            fail_call();
+            return false;
+        }
+        let _wait = Standing::begin(ticket.id(), u32::MAX, None, site);
+        if !suspend_in_call(site) && !std::thread::panicking() {
+            return false;
+        }
     }
+    true
 }
 
 impl Future for Started {

@@ -2,15 +2,15 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_types, reason = "std's clock is among what is tested")]
 
-use detsim_executor::{Failure, Sim};
+use detsim_executor::{Failure, Sim, SimTime};
 use detsim_shim_tokio as tokio;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Barrier, Condvar, Mutex, RwLock, mpsc};
+use std::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
 use std::thread;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::task::{block_in_place, spawn_blocking};
+use tokio::task::{block_in_place, spawn_blocking, yield_now};
 
 /// What each of the runs gives; the same twice.
 fn outcomes<T, F>(runs: u64, make: impl Fn() -> F) -> Vec<Result<T, Failure>>
@@ -195,6 +195,70 @@ fn a_run_that_ends_unwinds_its_threads() {
         .unwrap();
         drop(sim);
         assert_eq!(dropped.load(SeqCst), 3, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_run_that_ends_takes_threads_out_of_all_that_std_waits_in() {
+    let waits: [(&str, fn()); 10] = [
+        ("sleep", || thread::sleep(Duration::from_secs(3_600))),
+        ("park", || thread::park_timeout(Duration::from_secs(3_600))),
+        ("join", || thread::spawn(thread::park).join().unwrap()),
+        ("scope", || thread::scope(|scope| drop(scope.spawn(thread::park)))),
+        ("Mutex", || {
+            static LOCK: Mutex<()> = Mutex::new(());
+            std::mem::forget(LOCK.lock());
+            drop(LOCK.lock());
+        }),
+        ("RwLock", || {
+            static LOCK: RwLock<()> = RwLock::new(());
+            std::mem::forget(LOCK.write());
+            drop(LOCK.read());
+        }),
+        ("Condvar", || {
+            let (lock, condition) = (Mutex::new(()), Condvar::new());
+            drop(condition.wait_while(lock.lock().unwrap(), |()| true));
+        }),
+        ("Barrier", || drop(Barrier::new(2).wait())),
+        ("channel", || {
+            let (sender, receiver) = mpsc::channel::<()>();
+            assert!(receiver.recv_timeout(Duration::from_secs(3_600)).is_err());
+            drop(sender);
+        }),
+        ("OnceLock", || {
+            static CELL: OnceLock<()> = OnceLock::new();
+            let scoped = || CELL.get_or_init(thread::park);
+            thread::scope(|scope| [scope.spawn(scoped), scope.spawn(scoped)].len());
+        }),
+    ];
+    for (name, wait) in waits {
+        for seed in 0..10 {
+            let sim = Sim::new(seed);
+            sim.block_on(async move {
+                thread::spawn(wait);
+                spawn_blocking(wait);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            })
+            .unwrap_or_else(|failure| panic!("{name}, seed {seed}: {failure}"));
+        }
+    }
+}
+
+#[test]
+fn nobody_parks_with_what_others_left_on_the_thread() {
+    for seed in 0..20 {
+        let sim = Sim::new(seed);
+        sim.block_on(async {
+            // One leaves a token, and two of the run before were unwound out of their waits.
+            spawn_blocking(|| thread::current().unpark()).await.unwrap();
+            tokio::spawn(async { block_in_place(thread::park) });
+            spawn_blocking(thread::park);
+            yield_now().await;
+            let parks = spawn_blocking(|| thread::park_timeout(Duration::from_secs(5)));
+            parks.await.unwrap();
+        })
+        .unwrap();
+        assert!(sim.now() >= SimTime::from_secs(5), "seed {seed}");
     }
 }
 

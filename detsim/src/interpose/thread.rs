@@ -136,16 +136,17 @@ unsafe extern "C" fn end(rounds: *mut c_void) {
 /// # Safety
 /// As of libc's.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_join(
-    thread: libc::pthread_t,
-    value: *mut *mut c_void,
-) -> c_int {
-    if let Some(ticket) = threads::inside(|| leaves(thread)).flatten()
-        && let Some(Err(failure)) = threads::blocked(move || threads::join_thread(ticket))
-    {
-        // std, who calls, panics then; a panic could not pass through it from here.
-        console::error(&failure.to_string());
-        return libc::EDEADLK;
+unsafe extern "C" fn pthread_join(thread: libc::pthread_t, value: *mut *mut c_void) -> c_int {
+    if let Some(ticket) = threads::inside(|| leaves(thread)).flatten() {
+        // std, who calls, panics where this fails; a panic could not pass through it from here.
+        match threads::blocked(move || threads::join_thread(ticket)) {
+            Some(Ok(false)) => return libc::EDEADLK,
+            Some(Err(failure)) => {
+                console::error(&failure.to_string());
+                return libc::EDEADLK;
+            }
+            Some(Ok(true)) | None => {}
+        }
     }
     real!(pthread_join: fn(libc::pthread_t, *mut *mut c_void) -> c_int, thread, value)
 }
