@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use expect_test::expect_file;
 
@@ -20,9 +20,11 @@ pub(crate) struct Found {
     story: String,
 }
 
-/// An empty directory for the records of a kernel.
+/// An empty directory for the records of a kernel, apart from those of other tests.
 fn fresh(kernel: &str) -> PathBuf {
-    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels-{kernel}"));
+    let thread = thread::current();
+    let test = thread.name().unwrap_or("main").replace("::", ".");
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("kernels-{test}-{kernel}"));
     let _none = fs::remove_dir_all(&out);
     out
 }
@@ -104,34 +106,44 @@ impl Found {
         seeds[..end].parse().expect("seeds are numbers")
     }
 
-    /// How many decisions are left, and how many runs that took.
-    fn figures(&self) -> (u32, u32) {
+    /// What the headline of the report says in numbers.
+    pub(crate) fn figures(&self) -> Figures {
         let (head, _) = self.story.split_once("\n\n").expect("a headline");
         let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
-        let decisions = match head.split_once(", it fails without any") {
-            Some(_) => 0,
-            None => {
-                let (start, _) = head.split_once(" needed (").expect("so many are needed");
-                let count = start.split(' ').rev().nth(1).expect("a number before the verb");
-                if count == "one" { 1 } else { count.parse().expect("a number") }
-            }
+        let (_, rest) = head.split_once(": of ").expect("so many there were");
+        let (start, runs) = rest.rsplit_once(" (").expect("the runs stand in brackets");
+        let left = match start.contains(", it fails without any") {
+            true => "0",
+            false => start.split(' ').rev().nth(2).expect("so many are needed"),
         };
-        let (_, runs) = head.rsplit_once('(').expect("the runs stand in brackets");
-        (decisions, runs.split(' ').next().and_then(|runs| runs.parse().ok()).expect("a number"))
+        let number = |text: &str| {
+            let digits = text.split(' ').next().expect("a text has a first word");
+            if digits == "one" { 1 } else { digits.parse().expect("a number") }
+        };
+        let same = runs.contains("; 100 of 100 repeats fail the same way");
+        Figures { from: number(start), left: number(left), runs: number(runs), same }
     }
+}
+
+/// What it took to minimise a failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figures {
+    /// Decisions that there were.
+    pub(crate) from: u32,
+    /// Those that are left.
+    pub(crate) left: u32,
+    /// Runs.
+    pub(crate) runs: u32,
+    /// Each of a hundred more runs failed in the same way.
+    pub(crate) same: bool,
 }
 
 /// Demands that so few decisions are left after so few runs, and that they always fail.
 #[track_caller]
 pub(crate) fn at_most(found: &Found, decisions_max: u32, runs_max: u32) {
-    let (decisions, runs) = found.figures();
-    let name = &found.name;
-    assert!(
-        decisions <= decisions_max && runs <= runs_max,
-        "{name}: {decisions} decisions after {runs} runs:\n{}",
-        found.story
-    );
-    found.says(&["100 of 100 repeats fail the same way"]);
+    let figures = found.figures();
+    let is_few = figures.left <= decisions_max && figures.runs <= runs_max;
+    assert!(is_few && figures.same, "{}: {figures:?}:\n{}", found.name, found.story);
 }
 
 /// Demands that the bug is found within so many seeds, that its report says all of `says`, and that

@@ -1,6 +1,8 @@
 //! Every kernel, swept: the cure is clean, and the bug is found, told and cut down.
 
 #[cfg(detsim)]
+mod figures;
+#[cfg(detsim)]
 mod found;
 #[cfg(detsim)]
 mod others;
@@ -10,6 +12,10 @@ mod repeats;
 /// The sweeps: `fixed::<name>` over thousands of seeds, and `buggy::<name>`, which fails on purpose.
 macro_rules! kernels {
     ($($name:ident)*) => {
+        /// The names of all of them.
+        #[cfg(detsim)]
+        const KERNELS: &[&str] = &[$(stringify!($name)),*];
+
         mod fixed {
             $(
                 #[detsim::test(seeds = 2000)]

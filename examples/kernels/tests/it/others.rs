@@ -13,6 +13,19 @@ fn cluster(sim: &Sim, bug: Bug) -> Result<(), Problem> {
     Scenario { bug, ..Scenario::default() }.check(sim).map(drop)
 }
 
+/// The names of the tests here that fail on purpose.
+pub(crate) const OTHERS: [&str; 9] = [
+    "split_brain",
+    "split_brain_behind_a_partition",
+    "figure_eight",
+    "one_way_livelock",
+    "corrupt_data_is_served",
+    "a_disk_lies_about_sync",
+    "lost_update",
+    "lost_wakeup",
+    "ab_ba",
+];
+
 #[detsim::test(seeds = 1000)]
 #[ignore = "fails on purpose"]
 fn split_brain(sim: &mut Sim) -> Result<(), Problem> {
@@ -72,23 +85,6 @@ async fn lost_wakeup() {
 #[ignore = "fails on purpose"]
 async fn ab_ba() {
     pool(workerpool::Bug::AbBa).await;
-}
-
-/// The kernels, more than half of all planted bugs, come down to at most two decisions in twenty
-/// runs each; so the median is there. These are the rest.
-#[test]
-fn no_planted_bug_needs_more_than_eight_decisions() {
-    for (bug, decisions, runs) in [
-        ("figure_eight", 8, 150),
-        ("one_way_livelock", 2, 60),
-        ("corrupt_data_is_served", 1, 20),
-        ("a_disk_lies_about_sync", 1, 20),
-        ("lost_update", 4, 60),
-        ("lost_wakeup", 8, 300),
-        ("ab_ba", 4, 60),
-    ] {
-        at_most(&sweep_of("others", bug), decisions, runs);
-    }
 }
 
 #[test]

@@ -16,6 +16,35 @@ async fn scenario(bug: Bug) {
     }
 }
 
+/// Sweeps that fail on purpose: what `cargo test -p services -- --ignored cut_line` shows a person.
+mod swept {
+    use super::{Bug, scenario};
+
+    #[detsim::test(seeds = 200)]
+    #[ignore = "fails on purpose"]
+    async fn cut_line() {
+        scenario(Bug::CutLine).await;
+    }
+
+    #[detsim::test(seeds = 200)]
+    #[ignore = "fails on purpose"]
+    async fn half_close_is_hangup() {
+        scenario(Bug::HalfCloseIsHangup).await;
+    }
+
+    #[detsim::test(seeds = 200)]
+    #[ignore = "fails on purpose"]
+    async fn lost_pipeline() {
+        scenario(Bug::LostPipeline).await;
+    }
+
+    #[detsim::test(seeds = 200)]
+    #[ignore = "fails on purpose"]
+    async fn counted_twice() {
+        scenario(Bug::CountedTwice).await;
+    }
+}
+
 fn fails(seed: u64, bug: Bug) -> Option<Failure> {
     Sim::new(seed).block_on(scenario(bug)).err()
 }
