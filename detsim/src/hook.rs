@@ -1,20 +1,21 @@
 //! The panic hook of a run: where the last panic happened and what it said.
 //!
-//! Owns: the hook, and one note per thread. Does not own: what becomes of the panic. Invariants:
-//! the note is kept before anything is printed, so that a panic that ends the process leaves it
-//! behind; in a worker's children the text that is printed holds nothing that differs from process
+//! Owns: the hook, and the notes: those of a thread that begins runs are its own, those of the threads
+//! that help runs along are kept together. Does not own: what becomes of the panic. Invariants: the
+//! note is kept before anything is printed, so that a panic that ends the process leaves it behind;
+//! whichever thread a task was on, its panic is found; in a worker's children the text that is printed holds nothing that differs from process
 //! to process (std's own names the kernel's thread id).
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, PanicHookInfo};
-use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
 use std::thread;
 
 use detsim_executor::stack::{Frame, frames_of_poll};
-use detsim_executor::threads;
+use detsim_executor::{context, threads};
 
 use crate::console;
 use crate::signature::short_file;
@@ -30,7 +31,12 @@ pub(crate) struct Note {
 thread_local! {
     /// The panics of this thread since [`forget`], oldest first.
     static NOTES: RefCell<Vec<Note>> = const { RefCell::new(Vec::new()) };
+    /// Does this thread begin runs?
+    static BEGINS_RUNS: Cell<bool> = const { Cell::new(false) };
 }
+
+/// The panics of threads that a run goes on in while a task is held on its own, oldest first.
+static NOTES_OF_HELPERS: Mutex<Vec<Note>> = Mutex::new(Vec::new());
 
 /// Notes are kept up to this many: a run whose tasks panic without end must not grow.
 const NOTES_MAX: usize = 64;
@@ -80,11 +86,15 @@ pub(crate) fn chain() {
 /// Drops the notes of this thread: a run begins.
 pub(crate) fn forget() {
     NOTES.with_borrow_mut(Vec::clear);
+    BEGINS_RUNS.set(true);
 }
 
-/// The last panic of this thread that said this, if there was one.
+/// The last panic of the run of this thread that said this, if there was one.
 pub(crate) fn note_of(message: &str) -> Option<Note> {
-    NOTES.with_borrow(|notes| notes.iter().rev().find(|note| note.message == message).cloned())
+    let last = |notes: &Vec<Note>| notes.iter().rev().find(|n| n.message == message).cloned();
+    NOTES
+        .with_borrow(last)
+        .or_else(|| last(&NOTES_OF_HELPERS.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
 /// The text of a panic's payload.
@@ -102,14 +112,18 @@ fn keep(info: &PanicHookInfo<'_>) -> Option<Note> {
     let site = info.location().map(|at| format!("{}:{}", short_file(at.file()), at.line()));
     let note = Note { site: site.unwrap_or_default(), message };
     // The cell is gone where a thread-local destructor panics.
-    let _kept = NOTES.try_with(|notes| {
-        let mut notes = notes.borrow_mut();
-        if notes.len() == NOTES_MAX {
-            notes.remove(0);
-        }
-        notes.push(note.clone());
-    });
+    let _kept = NOTES.try_with(|notes| push(&mut notes.borrow_mut(), &note));
+    if BEGINS_RUNS.try_with(Cell::get) == Ok(false) && context::is_inside() {
+        push(&mut NOTES_OF_HELPERS.lock().unwrap_or_else(PoisonError::into_inner), &note);
+    }
     Some(note)
+}
+
+fn push(notes: &mut Vec<Note>, note: &Note) {
+    if notes.len() == NOTES_MAX {
+        notes.remove(0);
+    }
+    notes.push(note.clone());
 }
 
 fn message_of_info(info: &PanicHookInfo<'_>) -> String {

@@ -1,4 +1,5 @@
-//! What makes two failures the same one: kind and site, and a message without its numbers.
+//! What makes two failures the same one: kind and site, and a message without its values: its numbers
+//! and the words that it quotes.
 //!
 //! Owns: the rules by which sites and messages are cut down. Does not own: the signatures that the
 //! kernel gives to its own verdicts. Invariant: pure functions; no address, seed or absolute path
@@ -12,10 +13,11 @@ const MESSAGE_CHARS_MAX: usize = 100;
 
 /// The signature of a panic: `panic at src/pool.rs:88: index # out of bounds`.
 pub(crate) fn of_panic(note: &Note) -> String {
-    let message = without_numbers(note.message.lines().next().unwrap_or_default());
+    let message = note.message.lines().next().unwrap_or_default();
     match note.site.as_str() {
-        "" => format!("{}: {message}", Kind::Panic),
-        site => format!("{} at {site}: {message}", Kind::Panic),
+        // Without a site the words are all there is.
+        "" => format!("{}: {}", Kind::Panic, without_numbers(message)),
+        site => format!("{} at {site}: {}", Kind::Panic, without_values(message)),
     }
 }
 
@@ -23,6 +25,25 @@ pub(crate) fn of_panic(note: &Note) -> String {
 pub(crate) fn of_error(error: &str) -> String {
     let message = without_numbers(error.lines().next().unwrap_or_default());
     format!("{}: {message}", Kind::Property)
+}
+
+/// A message without its numbers and the single words that it quotes: `nobody said "#"`. Quoted
+/// sentences stay.
+fn without_values(message: &str) -> String {
+    let text = without_numbers(message);
+    for quote in ["\\\"", "\""] {
+        let parts: Vec<&str> = text.split(quote).collect();
+        // An escaped quote ends with a plain one: text that has them is cut along them alone.
+        if parts.len() < 3 {
+            continue;
+        }
+        let is_value = |(at, part): (usize, &&str)| {
+            at % 2 == 1 && at + 1 < parts.len() && !part.trim().contains(' ')
+        };
+        let part = |(at, part)| if is_value((at, &part)) { "#" } else { part };
+        return parts.iter().copied().enumerate().map(part).collect::<Vec<_>>().join(quote);
+    }
+    text
 }
 
 /// `text` with every number replaced by `#`, and cut to a length that reads as one line.
@@ -53,6 +74,22 @@ pub(crate) fn short_file(file: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn quoted_words_do_not_tell_failures_apart() {
+        for (message, expected) in [
+            (r#"nobody said "ann""#, r##"nobody said "#""##),
+            (r#"nobody said "ann" to "bob", ever"#, r##"nobody said "#" to "#", ever"##),
+            (r#"Error: "two leaders""#, r#"Error: "two leaders""#),
+            (
+                r#"Panic(Id(7), "nobody said \"ann \"", ..)"#,
+                r##"Panic(Id(#), "nobody said \"#\"", ..)"##,
+            ),
+            (r#"an open " quote"#, r#"an open " quote"#),
+        ] {
+            assert_eq!(without_values(message), expected);
+        }
+    }
 
     #[test]
     fn numbers_do_not_tell_failures_apart() {
