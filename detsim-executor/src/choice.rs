@@ -101,7 +101,14 @@ pub struct Choices {
     /// Where the run stands: as of the last call that could draw.
     place: Place,
     seen: BTreeMap<(u64, Anchor), u32>,
+    /// There were more choices than are recorded.
+    is_cut: bool,
 }
+
+/// Choices that are recorded at most, 384 MiB of them, and those of which notes are kept: a run that
+/// never ends makes choices without end.
+const CHOICES_MAX: usize = if cfg!(test) { 1 << 15 } else { 8 << 20 };
+const NOTES_MAX: usize = 1 << 12;
 
 impl Choices {
     /// Fresh choices of a seed; memory of an earlier run is kept for re-use.
@@ -118,6 +125,7 @@ impl Choices {
         self.names.clear();
         self.place = Place::default();
         self.seen.clear();
+        self.is_cut = false;
     }
 
     /// From now on the choices of `set` are taken, and defaults everywhere else. Those that take
@@ -243,9 +251,19 @@ impl Choices {
         if self.records == Records::Nothing || choice.picked == choice.default {
             return;
         }
+        if self.recorded.len() == CHOICES_MAX {
+            (self.recorded, self.records, self.is_cut) = (Vec::new(), Records::Nothing, true);
+            return;
+        }
         self.recorded.push(choice);
+        if self.recorded.len() > NOTES_MAX && self.records == Records::Notes {
+            (self.notes, self.records) = (Vec::new(), Records::Choices);
+        }
         if self.records == Records::Notes {
-            let domain = self.names.get(&choice.domain).cloned().unwrap_or_default();
+            let mut domain = self.names.get(&choice.domain).cloned().unwrap_or_default();
+            if let Some(actor) = self.names.get(&choice.anchor.actor) {
+                domain = format!("{domain}/{actor}");
+            }
             let mut note = Note::new(&self.place, domain);
             note.decided = decided(&mut note);
             self.notes.push(note);
@@ -267,7 +285,14 @@ impl Choices {
         self.notes.iter().map(Note::told).collect()
     }
 
-    /// The names of the domains by their hashes; none in a run that neither records nor replays.
+    /// Says what the anchors of this actor stand for, in what is told of their choices.
+    pub(crate) fn name_actor(&mut self, actor: u64, name: &str) {
+        if !self.plain {
+            self.names.entry(actor).or_insert_with(|| name.to_owned());
+        }
+    }
+
+    /// The names of the domains by their hashes, and of actors that are no tasks; none in a run that neither records nor replays.
     pub fn domain_names(&self) -> impl Iterator<Item = (u64, &str)> {
         self.names.iter().map(|(hash, name)| (*hash, name.as_str()))
     }
@@ -275,6 +300,11 @@ impl Choices {
     /// The non-default choices of this run so far, where recording is on.
     pub fn recorded(&self) -> &[Choice] {
         &self.recorded
+    }
+
+    /// Were there more choices than can be recorded? Then none is.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// In a replay, how many choices of the set have not come up.

@@ -39,12 +39,14 @@ impl<'a> Families<'a> {
 
     /// Is the family in?
     pub fn is_in(&mut self, family: &str) -> bool {
-        self.choices.happens(self.domain, anchor(family), IN)
+        let anchor = self.anchor(family);
+        self.choices.happens(self.domain, anchor, IN)
     }
 
     /// A number below `bound`; 0 is nothing special.
     pub fn below(&mut self, family: &str, bound: u64) -> u64 {
-        self.choices.draw(self.domain, anchor(family), bound, 0)
+        let anchor = self.anchor(family);
+        self.choices.draw(self.domain, anchor, bound, 0)
     }
 
     /// One of these rates where the family is in, else 0.
@@ -63,8 +65,10 @@ impl<'a> Families<'a> {
         let ns = base + self.below(family, base);
         is_in.then(|| Duration::from_nanos(ns))
     }
-}
 
-fn anchor(family: &str) -> Anchor {
-    Anchor { actor: hash_bytes(family.as_bytes()), ordinal: 0 }
+    fn anchor(&mut self, family: &str) -> Anchor {
+        let actor = hash_bytes(family.as_bytes());
+        self.choices.name_actor(actor, family);
+        Anchor { actor, ordinal: 0 }
+    }
 }

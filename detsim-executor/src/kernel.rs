@@ -403,7 +403,8 @@ impl Kernel {
     fn record_choices(&mut self) {
         let (now, steps) = (self.now(), self.steps);
         let Self { choices, recorder, .. } = self;
-        for choice in &choices.recorded()[recorder.choices()..] {
+        let known = recorder.choices();
+        for choice in choices.recorded().iter().skip(known) {
             let choice = recorder.choose(*choice, choices);
             recorder.push(now, steps, Event::Chose { choice });
         }
@@ -415,7 +416,11 @@ impl Kernel {
             self.record_choices();
             self.recorder.set_nodes(self.nodes.names());
         }
-        self.recorder.trace().clone()
+        // It may have given up over that.
+        match self.recorder.is_on() {
+            true => self.recorder.trace().clone(),
+            false => Trace::default(),
+        }
     }
 
     /// The number of a text in the trace, for an event of [`Self::record_with`].

@@ -34,7 +34,7 @@ pub(crate) const NOTES_MAX: usize = 64;
 impl Recording {
     /// What is to be kept of the run of `sim`.
     pub(crate) fn of(sim: &Sim, options: &RunOptions) -> Option<Box<Self>> {
-        if options.keeps == Keeps::Verdict {
+        if options.keeps == Keeps::Verdict || sim.with(|kernel| kernel.choices().is_cut()) {
             return None;
         }
         let (choices, has_trace) = (sim.recorded_choices(), options.keeps >= Keeps::Trace);

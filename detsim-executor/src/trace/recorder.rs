@@ -2,7 +2,9 @@
 //!
 //! Owns: the trace while it grows, and the maps that give each thing its number in the tables.
 //! Does not own: when something happens. Invariants: numbers go up in the order of first use, so
-//! that equal runs fill equal tables; an address is only ever the key of a cache.
+//! that equal runs fill equal tables; an address is only ever the key of a cache; a run without end
+//! does not fill the memory: what would outgrow [`MOMENTS_MAX`] is dropped as a whole, since half a
+//! trace would be taken for a run.
 
 use super::{Chosen, DOMAIN_PICK, DOMAIN_STOP, ObjectInfo, TaskInfo, Trace};
 use crate::SimTime;
@@ -12,6 +14,9 @@ use crate::event::{ChoiceId, Event, Moment, NodeId, ObjectId, SetId, TextId};
 use crate::site;
 use std::collections::BTreeMap;
 use std::panic::Location;
+
+/// Events that are kept at most: 256 MiB of them, and more than any record of a failure has room for.
+const MOMENTS_MAX: usize = if cfg!(test) { 1 << 16 } else { 8 << 20 };
 
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
@@ -45,6 +50,12 @@ impl Recorder {
     }
 
     pub(crate) fn push(&mut self, at: SimTime, step: u64, event: Event) {
+        if self.trace.moments.len() == MOMENTS_MAX {
+            *self = Self::default();
+        }
+        if !self.on {
+            return;
+        }
         let step = u32::try_from(step).unwrap_or(u32::MAX);
         self.trace.moments.push(Moment { at, step, event });
     }

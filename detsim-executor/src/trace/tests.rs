@@ -125,3 +125,24 @@ fn the_end_of_time_fits() {
         "{line}"
     );
 }
+
+#[test]
+fn a_run_without_end_does_not_fill_the_memory_with_its_trace() {
+    let mut config = SimConfig::default();
+    (config.record, config.limits.steps) = (true, 200_000);
+    let run = |turns: u64| {
+        let sim = Sim::with_config(1, config.clone());
+        for name in ["a", "b"] {
+            drop(sim.spawn(name, async move {
+                for _ in 0..turns {
+                    yield_now().await;
+                }
+            }));
+        }
+        let ended = sim.run().map_err(|failure| failure.verdict());
+        (ended.err(), sim.trace().moments.len(), sim.recorded_choices().len())
+    };
+    let (ended, events, choices) = run(1_000);
+    assert!(ended.is_none() && events > 2_000 && choices > 100, "{ended:?} {events} {choices}");
+    assert_eq!(run(u64::MAX), (Some("livelock"), 0, 0));
+}
