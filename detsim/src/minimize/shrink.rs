@@ -89,7 +89,10 @@ pub(crate) fn refine<T: Item>(
     let before = reduced.kept.len();
     let mut search = Search::new(reduced.kept, oracle, reduced.replays, replays_max);
     search.strengthen(given);
-    search.simplify();
+    // What was there for a value's sake may go with it.
+    if search.simplify() {
+        search.sweep_chunks(1);
+    }
     if search.kept.len() < before {
         search.remove_pairs();
     }
@@ -240,9 +243,9 @@ impl<'a, T: Item> Search<'a, T> {
         }
     }
 
-    /// Simpler values: a shorter delay, a smaller cut.
-    fn simplify(&mut self) {
-        let mut index = 0;
+    /// Simpler values: a shorter delay, a smaller cut. True: some were found.
+    fn simplify(&mut self) -> bool {
+        let (mut index, mut simplified) = (0, false);
         while index < self.kept.len() && self.has_budget() {
             let (set, forms) = (self.kept.clone(), self.kept[index].simpler());
             let with = |form: usize| {
@@ -250,9 +253,10 @@ impl<'a, T: Item> Search<'a, T> {
                 candidate[index] = forms[form].clone();
                 candidate
             };
-            self.attempt(forms.len(), with);
+            simplified |= self.attempt(forms.len(), with).is_some();
             index += 1;
         }
+        simplified
     }
 
     /// Two choices that can only go together.

@@ -91,6 +91,14 @@ fn drawn(note: &ChoiceNote, value: u64, bound: u64, at: &Moment) -> String {
             let late = SimTime::from_nanos(value);
             format!("a message from {from} to {to} took {late} more than the least ({at})")
         }
+        ["net", "short"] => {
+            let bytes = if value == 1 { "byte" } else { "bytes" };
+            format!("a read or write of a socket took {value} {bytes} less than it could ({at})")
+        }
+        ["env", world, "faults", family] => {
+            let world = called(world);
+            format!("the seed drew {value} out of 0..{bound} for {family} of the {world} ({at})")
+        }
         ["select"] => {
             format!("{task}{place} polled branch {value} of {bound} first in a select ({at})")
         }
@@ -113,9 +121,19 @@ fn happened(note: &ChoiceNote, at: &Moment) -> String {
         ["net", from, to, "duplicate"] => {
             format!("a message from {from} to {to} was delivered twice ({at})")
         }
+        ["net", "short"] => format!("a read or write of a socket was to be cut short ({at})"),
+        ["net", "reset"] => format!("a connection was reset ({at})"),
+        ["env", world, "faults", family] => {
+            format!("the seed had {family} in store for the {} ({at})", called(world))
+        }
         ["disk", disk, fault] => format!("{} ({at})", disk_fault(disk, fault)),
         _ => format!("{} happened ({at})", note.domain),
     }
+}
+
+/// What a stream's name calls a part of the world.
+fn called(world: &str) -> &str {
+    if world == "net" { "network" } else { world }
 }
 
 /// What went wrong on a disk.

@@ -62,6 +62,12 @@ fn every_decision_has_its_words() {
             happened("net/n1/n2/loss-at-delivery"),
             happened("net/n1/n2/duplicate"),
             happened("disk/n1/torn"),
+            happened("env/net/faults/loss"),
+            drawn("env/net/faults/loss"),
+            happened("env/disk/faults/stalls"),
+            happened("net/short"),
+            drawn("net/short"),
+            happened("net/reset"),
         ],
         expect![[r#"
             a message from n1 to n2 took 0.000000s more than the least (0.012000s, step 17)
@@ -71,7 +77,13 @@ fn every_decision_has_its_words() {
             a message from n1 to n2 was lost when it was sent (0.012000s, step 17)
             a message from n1 to n2 was lost on arrival (0.012000s, step 17)
             a message from n1 to n2 was delivered twice (0.012000s, step 17)
-            disk n1 failed: torn (0.012000s, step 17)"#]],
+            disk n1 failed: torn (0.012000s, step 17)
+            the seed had loss in store for the network (0.012000s, step 17)
+            the seed drew 3 out of 0..5 for loss of the network (0.012000s, step 17)
+            the seed had stalls in store for the disk (0.012000s, step 17)
+            a read or write of a socket was to be cut short (0.012000s, step 17)
+            a read or write of a socket took 3 bytes less than it could (0.012000s, step 17)
+            a connection was reset (0.012000s, step 17)"#]],
     );
 }
 
