@@ -98,6 +98,8 @@ pub struct Choices {
     notes: Vec<Note>,
     /// The names of the domains by their hashes, unless this is a plain run.
     names: BTreeMap<u64, String>,
+    /// What the actors of anchors are called that are neither tasks nor links.
+    actors: BTreeMap<u64, String>,
     /// Where the run stands: as of the last call that could draw.
     place: Place,
     seen: BTreeMap<(u64, Anchor), u32>,
@@ -123,6 +125,7 @@ impl Choices {
         self.recorded.clear();
         self.notes.clear();
         self.names.clear();
+        self.actors.clear();
         self.place = Place::default();
         self.seen.clear();
         self.is_cut = false;
@@ -261,7 +264,7 @@ impl Choices {
         }
         if self.records == Records::Notes {
             let mut domain = self.names.get(&choice.domain).cloned().unwrap_or_default();
-            if let Some(actor) = self.names.get(&choice.anchor.actor) {
+            if let Some(actor) = self.actors.get(&choice.anchor.actor) {
                 domain = format!("{domain}/{actor}");
             }
             let mut note = Note::new(&self.place, domain);
@@ -288,11 +291,11 @@ impl Choices {
     /// Says what the anchors of this actor stand for, in what is told of their choices.
     pub(crate) fn name_actor(&mut self, actor: u64, name: &str) {
         if !self.plain {
-            self.names.entry(actor).or_insert_with(|| name.to_owned());
+            self.actors.entry(actor).or_insert_with(|| name.to_owned());
         }
     }
 
-    /// The names of the domains by their hashes, and of actors that are no tasks; none in a run that neither records nor replays.
+    /// The names of the domains by their hashes; none in a run that neither records nor replays.
     pub fn domain_names(&self) -> impl Iterator<Item = (u64, &str)> {
         self.names.iter().map(|(hash, name)| (*hash, name.as_str()))
     }

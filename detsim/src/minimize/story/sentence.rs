@@ -102,6 +102,14 @@ fn drawn(note: &ChoiceNote, value: u64, bound: u64, at: &Moment) -> String {
         ["select"] => {
             format!("{task}{place} polled branch {value} of {bound} first in a select ({at})")
         }
+        ["watch"] => {
+            format!("{task}{place} woke receiver {value} of {bound} of a watch first ({at})")
+        }
+        ["env", "net"] => {
+            format!(
+                "what goes wrong on the network by itself drew {value} out of 0..{bound} ({at})"
+            )
+        }
         ["choose"] => format!("{task}{place} chose {value} out of 0..{bound} ({at})"),
         _ => format!("{domain} drew {value} out of 0..{bound} ({at})"),
     }
@@ -121,6 +129,10 @@ fn happened(note: &ChoiceNote, at: &Moment) -> String {
         ["net", from, to, "duplicate"] => {
             format!("a message from {from} to {to} was delivered twice ({at})")
         }
+        ["net", from, to, "tail"] => {
+            format!("a message from {from} to {to} took much longer than others ({at})")
+        }
+        ["env", "net"] => format!("something went wrong on the network by itself ({at})"),
         ["net", "short"] => format!("a read or write of a socket was to be cut short ({at})"),
         ["net", "reset"] => format!("a connection was reset ({at})"),
         ["env", world, "faults", family] => {

@@ -68,6 +68,10 @@ fn every_decision_has_its_words() {
             happened("net/short"),
             drawn("net/short"),
             happened("net/reset"),
+            happened("net/n1/n2/tail"),
+            happened("env/net"),
+            drawn("env/net"),
+            drawn("watch"),
         ],
         expect![[r#"
             a message from n1 to n2 took 0.000000s more than the least (0.012000s, step 17)
@@ -83,7 +87,11 @@ fn every_decision_has_its_words() {
             the seed had stalls in store for the disk (0.012000s, step 17)
             a read or write of a socket was to be cut short (0.012000s, step 17)
             a read or write of a socket took 3 bytes less than it could (0.012000s, step 17)
-            a connection was reset (0.012000s, step 17)"#]],
+            a connection was reset (0.012000s, step 17)
+            a message from n1 to n2 took much longer than others (0.012000s, step 17)
+            something went wrong on the network by itself (0.012000s, step 17)
+            what goes wrong on the network by itself drew 3 out of 0..5 (0.012000s, step 17)
+            task 3 "worker-2" in pool::drain at src/pool.rs:88 woke receiver 3 of 5 of a watch first (0.012000s, step 17)"#]],
     );
 }
 

@@ -225,6 +225,6 @@ fn a_send_under_a_lock_is_a_cycle_over_a_channel() {
 
 #[test]
 fn who_came_in_between_is_named() {
-    let at = "at src/toctou_await.rs:20 task 1, before unlock";
+    let at = "at src/toctou_await.rs:20 task 2, before unlock";
     check("toctou_await", 50, &["2 passengers on 1 seat", "2 are needed", at]);
 }
