@@ -5,6 +5,7 @@
 //! with their waits (`sockets/socket.rs`), nodes. Invariants: no user code runs in here; whoever is
 //! woken is woken when the world has been left; the kernel always knows when the next event is due.
 
+mod blocking;
 mod dispatch;
 mod faults;
 mod links;
@@ -26,6 +27,7 @@ use detsim_executor::{
     SimTime, context,
 };
 
+pub use self::blocking::Alias;
 pub use self::faults::{Cut, Net, RuleGuard};
 pub use self::links::NetLink;
 pub(crate) use self::packets::{describe, dropped};

@@ -15,7 +15,7 @@ pub(crate) mod fs;
 #[cfg(target_os = "linux")]
 mod futex;
 #[cfg(target_os = "linux")]
-mod net;
+pub(crate) mod net;
 #[cfg(target_os = "linux")]
 mod real;
 #[cfg(target_os = "linux")]

@@ -97,6 +97,12 @@ pub mod __private {
         let _ = take;
     }
 
+    /// The sockets of std in a run, as tokio's types take them and become them.
+    #[cfg(target_os = "linux")]
+    pub mod descriptors {
+        pub use crate::interpose::net::{give, lend, take};
+    }
+
     pub use crate::attempt::Body;
     pub use crate::outcome::{Failed, Keeps, Kind, RunOptions, RunOutcome, TestOutput, Verdict};
     #[cfg(target_os = "linux")]

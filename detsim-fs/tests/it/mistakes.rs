@@ -383,7 +383,8 @@ fn every_mistake_is_found_within_500_seeds() {
         retry after a failed sync, ext4_ordered: seed 2, 226 of 500
         full disk ignored, ext4_ordered: seed 2, 203 of 500
         log cut too early, ext4_ordered: seed 5, 73 of 500
-    "#]].assert_eq(&table);
+    "#]]
+    .assert_eq(&table);
 }
 
 /// On a drive that lies no store is right; here nothing lies, and it is as `Posix`.

@@ -74,7 +74,7 @@ impl Sockets {
     #[track_caller]
     fn both(&self, keys: Option<[SocketKey; 2]>) -> [Socket; 2] {
         let keys = keys.expect("detsim: sockets are opened where their simulation runs");
-        keys.map(|key| Socket { sockets: self.clone(), key })
+        keys.map(|key| Socket { sockets: self.clone(), key, closes: true })
     }
 }
 
@@ -128,7 +128,8 @@ impl Socket {
         how: How<'_>,
     ) -> Poll<io::Result<(Self, Vec<u8>)>> {
         let accepted = self.poll(cx, how, |world, kernel, key| world.unix_accept(kernel, key));
-        accepted.map_ok(|(key, from)| (Self { sockets: self.sockets.clone(), key }, from))
+        accepted
+            .map_ok(|(key, from)| (Self { sockets: self.sockets.clone(), key, closes: true }, from))
     }
 
     /// Takes what was written into a pipe and not read, by either end of it.

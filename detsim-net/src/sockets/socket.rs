@@ -30,6 +30,8 @@ use crate::waits::{About, Side, Ticket};
 pub struct Socket {
     pub(super) sockets: Sockets,
     pub(super) key: SocketKey,
+    /// It is whoever's has it, not lent.
+    pub(super) closes: bool,
 }
 
 /// How a call waits: for which end, at which line, and as whom.
@@ -95,7 +97,7 @@ impl Sockets {
     pub(crate) fn open(&self, kind: SocketKind, object: Object) -> Socket {
         let key = self.with(|world, kernel| world.open(kernel, kind, object, Options::default()));
         match key {
-            Some(key) => Socket { sockets: self.clone(), key },
+            Some(key) => Socket { sockets: self.clone(), key, closes: true },
             None => panic!("{ENDED}"),
         }
     }
@@ -218,22 +220,10 @@ impl Socket {
     ) -> Poll<io::Result<(Self, SocketAddr)>> {
         let object = Object::new(ResourceKind::TcpStream, how.site);
         let mut object = Some(object);
-        let accepted = self.poll(cx, how, |world, kernel, key| {
-            let (connection, from) = world.tcp_accept(key)?;
-            let listener = world.entry(key)?;
-            let (node, owner, options) = (listener.node, listener.owner, listener.options.clone());
-            let is_v6 = world.tcp(key)?.is_v6;
-            let state = State::Connection { key: connection, side: 1 };
-            let kind = SocketKind::Tcp(TcpSocket { is_v6, state });
-            let object = object.take().ok_or(Errno::AGAIN)?;
-            let socket = world.open(kernel, kind, object, options);
-            let entry = world.entry_mut(socket)?;
-            // tokio takes an accepted connection for readable until a read finds nothing.
-            (entry.node, entry.owner, entry.ready) = (node, owner, [true, true]);
-            world.tcp_adopt(connection, socket);
-            Ok((socket, world.shown(socket, from)))
-        });
-        accepted.map_ok(|(key, from)| (Self { sockets: self.sockets.clone(), key }, from))
+        let accepted =
+            self.poll(cx, how, |world, kernel, key| world.accept(kernel, key, &mut object));
+        accepted
+            .map_ok(|(key, from)| (Self { sockets: self.sockets.clone(), key, closes: true }, from))
     }
 
     // ------------------------------------------------------------ bytes
@@ -552,11 +542,50 @@ impl Socket {
     }
 }
 
+impl Socket {
+    /// As one of those who wait, for whoever has no `Context`.
+    pub(super) fn join_waiting(
+        &self,
+        about: About<'_>,
+        ticket: Option<&mut Ticket>,
+        waker: std::task::Waker,
+    ) {
+        self.wait(&mut self.sockets.world.enter(), about, ticket, waker);
+    }
+}
+
+impl World {
+    /// Takes a connection, and makes a socket of it.
+    pub(super) fn accept(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        object: &mut Option<Object>,
+    ) -> Result<(SocketKey, SocketAddr)> {
+        let (connection, from) = self.tcp_accept(key)?;
+        let listener = self.entry(key)?;
+        let (node, owner, options) = (listener.node, listener.owner, listener.options.clone());
+        let is_v6 = self.tcp(key)?.is_v6;
+        let state = State::Connection { key: connection, side: 1 };
+        let kind = SocketKind::Tcp(TcpSocket { is_v6, state });
+        let object = object.take().ok_or(Errno::AGAIN)?;
+        let socket = self.open(kernel, kind, object, options);
+        let entry = self.entry_mut(socket)?;
+        // tokio takes an accepted connection for readable until a read finds nothing.
+        (entry.node, entry.owner, entry.ready) = (node, owner, [true, true]);
+        self.tcp_adopt(connection, socket);
+        Ok((socket, self.shown(socket, from)))
+    }
+}
+
 impl UnwindSafe for Socket {}
 impl RefUnwindSafe for Socket {}
 
 impl Drop for Socket {
     fn drop(&mut self) {
+        if !self.closes {
+            return;
+        }
         let closed = self.sockets.with(|world, kernel| world.close(kernel, self.key));
         if closed.is_none() {
             self.sockets.world.enter().closed.push(self.key);

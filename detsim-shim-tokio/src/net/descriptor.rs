@@ -1,11 +1,17 @@
 //! The file descriptor of a simulated socket.
 //!
-//! Owns: [`Descriptor`], a real socket that is connected to nothing and is made when somebody asks for it. Does
-//! not own: options: what is set through the descriptor reaches the real socket only.
+//! Owns: [`Descriptor`], a real socket that is connected to nothing and is made when somebody asks for it; and
+//! the way between std's sockets of a run and ours. On Linux what a program does with the descriptor of
+//! a TCP or UDP socket (`socket2`, libc) it does with the simulated one; elsewhere, and of local sockets,
+//! it reaches the real one only.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::OnceLock;
+
+use detsim_net::Socket;
+
+use crate::net::world;
 
 /// See the module's documentation.
 #[derive(Debug, Default)]
@@ -27,7 +33,10 @@ impl Descriptor {
     /// # Panics
     /// Where the process has no descriptors left.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        let fresh = || tokio::net::TcpSocket::new_v4().map(Real::Fresh);
+        let fresh = || {
+            let _ours = detsim_executor::threads::outside();
+            tokio::net::TcpSocket::new_v4().map(Real::Fresh)
+        };
         let real = self.0.get_or_init(|| fresh().expect("a descriptor for a simulated socket"));
         match real {
             Real::Fresh(socket) => socket.as_fd(),
@@ -38,6 +47,70 @@ impl Descriptor {
     pub(crate) fn raw_fd(&self) -> RawFd {
         self.fd().as_raw_fd()
     }
+
+    /// That of a simulated socket: what is done with it is done with the socket.
+    ///
+    /// # Panics
+    /// Where the process has no descriptors left.
+    pub(crate) fn fd_of(&self, socket: &Socket) -> BorrowedFd<'_> {
+        let is_new = self.0.get().is_none();
+        let fd = self.fd();
+        if is_new {
+            lend(fd.as_raw_fd(), socket);
+        }
+        fd
+    }
+
+    /// That of a socket of std which a simulated one takes the place of, and is reached by.
+    pub(crate) fn given_for(fd: impl Into<OwnedFd>, socket: &Socket) -> Self {
+        let fd = fd.into();
+        lend(fd.as_raw_fd(), socket);
+        Self::given(fd)
+    }
+}
+
+/// The simulated socket behind a socket of std that was made in this run; `None` where it is a real one. It
+/// waits for the runtime of this thread from now on.
+///
+/// # Errors
+/// Where the socket has other descriptors, or tokio's where the runtime has been shut down.
+#[track_caller]
+pub(crate) fn taken(fd: RawFd) -> Option<io::Result<Socket>> {
+    #[cfg(target_os = "linux")]
+    return detsim::__private::descriptors::take(fd).map(|taken| {
+        let socket = taken?;
+        world::open(|sockets| sockets.adopt(&socket))?;
+        Ok(socket)
+    });
+    #[cfg(not(target_os = "linux"))]
+    return {
+        let _ = fd;
+        None
+    };
+}
+
+/// A socket of std in place of a simulated one, which is behind it from now on.
+///
+/// # Errors
+/// Where the process has no descriptors left, and where std's sockets are the system's own.
+pub(crate) fn into_fd(socket: Socket, what: &str) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    return {
+        let _ = what;
+        detsim::__private::descriptors::give(socket)
+    };
+    #[cfg(not(target_os = "linux"))]
+    return {
+        drop(socket);
+        Err(no_std(what))
+    };
+}
+
+fn lend(fd: RawFd, socket: &Socket) {
+    #[cfg(target_os = "linux")]
+    detsim::__private::descriptors::lend(fd, socket);
+    #[cfg(not(target_os = "linux"))]
+    let _ = (fd, socket);
 }
 
 /// A simulated socket cannot become one of the operating system's.

@@ -249,6 +249,23 @@ macro_rules! descriptor {
     };
 }
 
+/// The descriptor of a socket that can be reached by it.
+macro_rules! lent {
+    ($Socket:ident) => {
+        impl std::os::fd::AsFd for $Socket {
+            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+                self.descriptor.fd_of(&self.socket)
+            }
+        }
+
+        impl std::os::fd::AsRawFd for $Socket {
+            fn as_raw_fd(&self) -> std::os::fd::RawFd {
+                std::os::fd::AsFd::as_fd(self).as_raw_fd()
+            }
+        }
+    };
+}
+
 /// As `from_std`.
 macro_rules! try_from_std {
     ($Std:ty, $Socket:ident) => {
@@ -285,6 +302,6 @@ macro_rules! options {
 }
 
 pub(super) use {
-    addressed, descriptor, operations, options, readable, reads, ready, shared, stream,
+    addressed, descriptor, lent, operations, options, readable, reads, ready, shared, stream,
     try_from_std, writable, writes,
 };

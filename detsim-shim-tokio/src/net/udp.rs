@@ -8,6 +8,7 @@ mod peek;
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
@@ -16,7 +17,7 @@ use detsim_net::{How, Socket};
 use tokio::io::ReadBuf;
 
 use crate::net::addr::{ToSocketAddrs, each, resolve};
-use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::descriptor::{Descriptor, into_fd, taken};
 use crate::net::ready::{self, Site, point, wait};
 use crate::net::world;
 
@@ -51,8 +52,9 @@ impl UdpSocket {
         Ok(Self { socket, descriptor, site })
     }
 
-    /// A simulated socket with the same address of the node that runs, and the same peer where the given
-    /// one has one. The given one is kept for its descriptor.
+    /// A socket of std that was made in this run, taken over with what it has; or, in place of one of the
+    /// system's, a simulated socket with the same address of the node that runs, and the same peer where
+    /// the given one has one. The given one is kept for its descriptor.
     ///
     /// # Errors
     /// As [`Self::bind`].
@@ -61,6 +63,11 @@ impl UdpSocket {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(socket: std::net::UdpSocket) -> io::Result<Self> {
+        if let Some(own) = taken(socket.as_raw_fd()) {
+            let (own, site) = (own?, Location::caller());
+            let descriptor = Descriptor::given_for(socket, &own);
+            return Ok(Self { socket: own, descriptor, site });
+        }
         let (address, peer) = (socket.local_addr()?, socket.peer_addr().ok());
         let udp = Self::open(address, Location::caller(), Descriptor::given(socket))?;
         udp.socket.bind(address)?;
@@ -70,10 +77,12 @@ impl UdpSocket {
         Ok(udp)
     }
 
+    /// The socket as one of std's, whose calls do not wait unless it is told to.
+    ///
     /// # Errors
-    /// Always: a simulated socket stays in its simulation.
+    /// Where the process has no descriptors left; always, where std's sockets are the system's own.
     pub fn into_std(self) -> io::Result<std::net::UdpSocket> {
-        Err(no_std("UdpSocket"))
+        into_fd(self.socket, "UdpSocket").map(std::net::UdpSocket::from)
     }
 
     /// Its own address.
@@ -333,4 +342,4 @@ impl UdpSocket {
 
 crate::net::methods::try_from_std!(std::net::UdpSocket, UdpSocket);
 crate::net::methods::addressed!(UdpSocket);
-crate::net::methods::descriptor!(UdpSocket);
+crate::net::methods::lent!(UdpSocket);

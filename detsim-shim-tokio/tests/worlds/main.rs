@@ -63,6 +63,9 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "descriptors.rs"]
             pub(crate) mod descriptors;
+            #[cfg(target_os = "linux")]
+            #[path = "of_std.rs"]
+            pub(crate) mod of_std;
             #[path = "tcp.rs"]
             pub(crate) mod tcp;
             #[path = "udp.rs"]
@@ -156,4 +159,8 @@ programs! {
         the_end_of_the_peer_is_seen_and_stays a_full_socket_is_writable_when_it_is_read
         all_who_wait_are_told a_wait_that_is_given_up_leaves_nothing
         what_cannot_be_watched_is_refused dropping_closes;
+    of_std:
+        a_client_of_std_meets_a_listener_of_tokio a_listener_of_std_becomes_one_of_tokio
+        a_stream_goes_to_std_and_back a_thread_serves_with_std errors_of_std
+        halves_and_clones_of_std datagrams_of_std names_of_std;
 }

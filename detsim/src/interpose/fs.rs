@@ -36,6 +36,7 @@ use std::sync::OnceLock;
 use detsim_executor::{context, threads};
 use detsim_fs::{Cost, Disks, Errno, Handle, Outcome, Volume, is_simulated};
 use libc::{c_char, c_int, c_long};
+pub(super) use paths::system;
 
 /// Directories whose files are the system's, in a run too.
 const OF_SYSTEM: [&str; 10] =

@@ -1,22 +1,78 @@
 //! The network: what libc's calls of a run do is done on the simulated sockets and names of its node.
 //!
-//! Owns: lookups of names (`net/names.rs`) and what C calls an address (`net/shapes.rs`). Does not own: what
-//! a lookup finds, which is `detsim_net`'s.
+//! Owns: sockets of std and of whatever else links to libc: which descriptors are simulated
+//! (`net/table.rs`), the functions on them (`net/calls.rs`), how they wait (`net/waits.rs`,
+//! `net/ready.rs`), their options (`net/options.rs`); lookups of names (`net/names.rs`); what C calls an
+//! address (`net/shapes.rs`); and the door through which tokio's types take such a socket, or become one.
+//! Does not own: what a call does, which is `detsim_net`'s.
+//!
+//! A socket of IPv4 or IPv6 for a stream or for datagrams is the simulation's where it is made in a run.
+//! Its descriptor is a real one, which leads nowhere. Local sockets, raw ones, and `epoll` of such
+//! descriptors are the system's.
 //!
 //! Invariants: outside a run every function does what libc's does; no function panics, takes a lock or
 //! allocates on that way.
 
 #![expect(unsafe_code, reason = "functions that libc's callers link to")]
 
+pub(super) mod calls;
 mod names;
+mod options;
+mod ready;
 mod shapes;
+mod table;
+mod waits;
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+use detsim_net::Socket;
+use table::Known;
 
 fn set_errno(errno: libc::c_int) {
     // SAFETY: the place is this thread's own.
     unsafe { *libc::__errno_location() = errno };
 }
 
+/// The simulated socket behind a descriptor, for one of tokio's types;
+/// `None` where there is none. The descriptor stays open, for whoever asks for one.
+///
+/// # Errors
+/// Where other descriptors have it too.
+pub fn take(fd: RawFd) -> Option<io::Result<Socket>> {
+    link_in();
+    let taken = table::take(fd)?;
+    Some(taken.map_err(|()| {
+        io::Error::other(
+            "detsim: the socket has other descriptors (try_clone, dup), which cannot stay behind; \
+             drop them first",
+        )
+    }))
+}
+
+/// A descriptor for a socket of one of tokio's types, which becomes one of std's.
+///
+/// # Errors
+/// Where the process has no descriptors left.
+pub fn give(socket: Socket) -> io::Result<OwnedFd> {
+    link_in();
+    let fd = calls::descriptor(Known::own(socket, true))?;
+    // SAFETY: the descriptor is new, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// From now on what is done with a descriptor is done with this socket, which somebody else has.
+pub fn lend(fd: RawFd, socket: &Socket) {
+    table::put(fd, std::rc::Rc::new(Known::lent(socket.alias())));
+}
+
 /// Has the linker take these functions, where nothing else of their file is used.
 pub(crate) fn link_in() {
+    calls::link_in();
     names::link_in();
+    options::link_in();
+    ready::link_in();
 }
+
+#[cfg(test)]
+mod tests;

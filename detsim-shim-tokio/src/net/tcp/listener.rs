@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::panic::Location;
 use std::task::{Context, Poll};
 
@@ -11,7 +12,7 @@ use detsim_executor::OpKind;
 use detsim_net::{How, Socket};
 
 use crate::net::addr::{ToSocketAddrs, each};
-use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::descriptor::{Descriptor, into_fd, taken};
 use crate::net::ready::{Site, point, wait};
 use crate::net::tcp::stream::TcpStream;
 use crate::net::world;
@@ -81,8 +82,9 @@ impl TcpListener {
         accepted.map_ok(|(socket, from)| (TcpStream::new(socket, site), from))
     }
 
-    /// A simulated socket that listens on the same address of the node that runs. The given one is kept
-    /// for its descriptor.
+    /// A listener of std that was made in this run, taken over with what it has; or, in place of one of the
+    /// system's, a simulated socket that listens on the same address of the node that runs. The given
+    /// one is kept for its descriptor.
     ///
     /// # Errors
     /// As [`Self::bind`].
@@ -91,15 +93,22 @@ impl TcpListener {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(listener: std::net::TcpListener) -> io::Result<Self> {
+        if let Some(socket) = taken(listener.as_raw_fd()) {
+            let socket = socket?;
+            let descriptor = Descriptor::given_for(listener, &socket);
+            return Ok(Self::new(socket, descriptor));
+        }
         let address = listener.local_addr()?;
         let socket = world::tcp(address.is_ipv6())?;
         Self::listening(socket, address, Descriptor::given(listener))
     }
 
+    /// The listener as one of std's, whose calls do not wait unless it is told to.
+    ///
     /// # Errors
-    /// Always: a simulated socket stays in its simulation.
+    /// Where the process has no descriptors left; always, where std's sockets are the system's own.
     pub fn into_std(self) -> io::Result<std::net::TcpListener> {
-        Err(no_std("TcpListener"))
+        into_fd(self.socket, "TcpListener").map(std::net::TcpListener::from)
     }
 
     /// The address it listens on.
@@ -129,4 +138,4 @@ impl TcpListener {
 
 crate::net::methods::try_from_std!(std::net::TcpListener, TcpListener);
 crate::net::methods::addressed!(TcpListener);
-crate::net::methods::descriptor!(TcpListener);
+crate::net::methods::lent!(TcpListener);

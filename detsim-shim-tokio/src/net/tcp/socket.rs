@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use detsim_executor::OpKind;
 use detsim_net::{Options, Socket};
 
 use crate::context::missing;
-use crate::net::descriptor::{Descriptor, check_device, no_peer};
+use crate::net::descriptor::{Descriptor, check_device, no_peer, taken};
 use crate::net::ready::point;
 use crate::net::tcp::listener::TcpListener;
 use crate::net::tcp::stream::TcpStream;
@@ -201,6 +202,15 @@ impl TcpSocket {
     /// that has a port. One that is connected says so when it is used.
     #[track_caller]
     pub fn from_std_stream(stream: std::net::TcpStream) -> Self {
+        if let Some(socket) = taken(stream.as_raw_fd()) {
+            return match socket {
+                Ok(socket) => {
+                    let descriptor = Descriptor::given_for(stream, &socket);
+                    Self { kind: Kind::Simulated(socket), descriptor }
+                }
+                Err(_) => Self { kind: Kind::Refused, descriptor: Descriptor::given(stream) },
+            };
+        }
         let connected = stream.peer_addr().is_ok();
         let local = stream.local_addr().ok();
         let is_v6 = local.is_some_and(|local| local.is_ipv6());
@@ -258,4 +268,17 @@ impl TcpSocket {
 }
 
 crate::net::methods::addressed!(TcpSocket);
-crate::net::methods::descriptor!(TcpSocket);
+impl AsFd for TcpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Simulated(socket) => self.descriptor.fd_of(socket),
+            _ => self.descriptor.fd(),
+        }
+    }
+}
+
+impl AsRawFd for TcpSocket {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+}

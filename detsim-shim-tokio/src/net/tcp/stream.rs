@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -14,7 +15,7 @@ use detsim_net::{How, Options, Socket};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::net::addr::{ToSocketAddrs, each};
-use crate::net::descriptor::{Descriptor, no_peer, no_std};
+use crate::net::descriptor::{Descriptor, into_fd, no_peer, taken};
 use crate::net::ready::{Site, point, wait};
 use crate::net::tcp::split::{self, ReadHalf, WriteHalf};
 use crate::net::tcp::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
@@ -62,13 +63,21 @@ impl TcpStream {
         Self { socket, descriptor: Descriptor::default(), site }
     }
 
+    /// A connection of std that was made in this run, taken over with what it has; or a simulated socket in
+    /// place of one that is connected to nobody.
+    ///
     /// # Errors
-    /// Always: a connected socket of std has a peer that is not simulated.
+    /// Where it is connected to a peer that is not simulated, or has other descriptors (`try_clone`).
     ///
     /// # Panics
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
+        if let Some(socket) = taken(stream.as_raw_fd()) {
+            let (socket, site) = (socket?, Location::caller());
+            let descriptor = Descriptor::given_for(stream, &socket);
+            return Ok(Self { socket, descriptor, site });
+        }
         let socket = world::tcp(stream.local_addr().is_ok_and(|local| local.is_ipv6()))?;
         match stream.peer_addr() {
             Ok(_) => Err(no_peer("TcpStream")),
@@ -79,10 +88,12 @@ impl TcpStream {
         }
     }
 
+    /// The connection as one of std's, whose calls do not wait unless it is told to.
+    ///
     /// # Errors
-    /// Always: a simulated socket stays in its simulation.
+    /// Where the process has no descriptors left; always, where std's sockets are the system's own.
     pub fn into_std(self) -> io::Result<std::net::TcpStream> {
-        Err(no_std("TcpStream"))
+        into_fd(self.socket, "TcpStream").map(std::net::TcpStream::from)
     }
 
     /// Its own address.
@@ -249,4 +260,4 @@ impl TcpStream {
 
 crate::net::methods::try_from_std!(std::net::TcpStream, TcpStream);
 crate::net::methods::stream!(TcpStream);
-crate::net::methods::descriptor!(TcpStream);
+crate::net::methods::lent!(TcpStream);

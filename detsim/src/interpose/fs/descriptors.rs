@@ -12,6 +12,7 @@ use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
 use super::paths::system;
 use super::{answer, disks, done, of_fd, on_file, shapes};
+use crate::interpose::net::calls as net;
 
 /// Answers for a descriptor of a simulated disk, or goes on to the system.
 macro_rules! simulated {
@@ -59,7 +60,7 @@ unsafe fn write_from(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
     // SAFETY: the caller vouches for the place.
-    let read = unsafe { read_into(fd, None, to, len) };
+    let read = unsafe { read_into(fd, None, to, len).or_else(|| net::reads(fd, to, len)) };
     read.unwrap_or_else(|| system!(SYS_read, fd, to, len) as ssize_t)
 }
 
@@ -86,7 +87,7 @@ unsafe extern "C-unwind" fn pread64(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, len: size_t) -> ssize_t {
     // SAFETY: the caller vouches for the bytes.
-    let written = unsafe { write_from(fd, None, from, len) };
+    let written = unsafe { write_from(fd, None, from, len).or_else(|| net::writes(fd, from, len)) };
     written.unwrap_or_else(|| system!(SYS_write, fd, from, len) as ssize_t)
 }
 
@@ -141,7 +142,7 @@ unsafe fn each_part(
 /// As of libc's `readv`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
-    if of_fd(fd).is_none() {
+    if of_fd(fd).is_none() && net::waits(fd).is_none() {
         return system!(SYS_readv, fd, parts, count) as ssize_t;
     }
     // SAFETY: the caller vouches for the parts.
@@ -152,7 +153,7 @@ unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const libc::iovec, count: c
 /// As of libc's `writev`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
-    if of_fd(fd).is_none() {
+    if of_fd(fd).is_none() && net::waits(fd).is_none() {
         return system!(SYS_writev, fd, parts, count) as ssize_t;
     }
     // SAFETY: the caller vouches for the parts.
@@ -278,6 +279,7 @@ extern "C" fn close(fd: c_int) -> c_int {
         }
         return 0;
     }
+    net::closes(fd);
     system!(SYS_close, fd) as c_int
 }
 
@@ -302,7 +304,13 @@ pub(super) extern "C-unwind" fn fcntl(fd: c_int, what: c_int, argument: c_long) 
         }),
         _ => Err(Errno::EINVAL),
     });
-    system!(SYS_fcntl, fd, what, argument) as c_int
+    let given = system!(SYS_fcntl, fd, what, argument) as c_int;
+    match what {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => net::duplicated(fd, given),
+        libc::F_SETFL => net::set_waits(fd, argument as c_int & libc::O_NONBLOCK == 0),
+        _ => {}
+    }
+    given
 }
 
 #[unsafe(no_mangle)]
@@ -313,7 +321,9 @@ extern "C-unwind" fn fcntl64(fd: c_int, what: c_int, argument: c_long) -> c_int 
 #[unsafe(no_mangle)]
 extern "C" fn dup(fd: c_int) -> c_int {
     simulated!(fd, |disks| disks.duplicate(fd));
-    system!(SYS_dup, fd) as c_int
+    let given = system!(SYS_dup, fd) as c_int;
+    net::duplicated(fd, given);
+    given
 }
 
 /// A lock that is not free is waited for, by a caller that wants to: in the wait graph, while the others

@@ -23,7 +23,7 @@ macro_rules! system {
         unsafe { libc::syscall(libc::$number $(, $argument)*) }
     };
 }
-pub(super) use system;
+pub(in crate::interpose) use system;
 
 /// A path whose call ends here; `None` where it is the system's.
 macro_rules! simulated {

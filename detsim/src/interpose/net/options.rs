@@ -1,0 +1,185 @@
+//! `getsockopt` and `setsockopt`.
+//!
+//! What the simulation knows of is set there and read from there; everything else is the real descriptor's,
+//! which nobody asks for more.
+
+use std::io;
+use std::time::Duration;
+
+use detsim_net::{Options, Socket};
+use libc::{
+    IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SO_BROADCAST, SO_ERROR, SO_KEEPALIVE, SO_LINGER,
+    SO_RCVBUF, SO_RCVTIMEO, SO_REUSEADDR, SO_REUSEPORT, SO_SNDBUF, SO_SNDTIMEO, SOL_SOCKET, c_int,
+    c_void, socklen_t,
+};
+
+use super::calls::{done, inside};
+use super::table::{self, Known};
+use crate::interpose::fs::system;
+
+/// libc's `setsockopt`.
+///
+/// # Safety
+/// As of libc's: `value` is valid for `len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn setsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *const c_void,
+    len: socklen_t,
+) -> c_int {
+    let real = system!(SYS_setsockopt, fd, level, name, value, len) as c_int;
+    let Some(known) = table::find(fd) else { return real };
+    // SAFETY: the caller vouches for the value.
+    let set = unsafe { Value::read(value, len) }
+        .map_or(Ok(false), |value| inside(|| set(&known, (level, name), value)));
+    match set {
+        Ok(false) => real,
+        set => done(set.map(drop)),
+    }
+}
+
+/// What an option is set to.
+#[derive(Clone, Copy)]
+struct Value {
+    number: c_int,
+    /// The second number, of a time or of lingering.
+    second: c_int,
+    time: Option<Duration>,
+}
+
+impl Value {
+    /// # Safety
+    /// `value` is null or valid for reads of `len` bytes.
+    unsafe fn read(value: *const c_void, len: socklen_t) -> Option<Self> {
+        let at = |offset: usize| {
+            let has = !value.is_null() && len as usize >= offset + size_of::<c_int>();
+            // SAFETY: the caller vouches for as many bytes.
+            has.then(|| unsafe { value.byte_add(offset).cast::<c_int>().read_unaligned() })
+        };
+        let is_time = !value.is_null() && len as usize == size_of::<libc::timeval>();
+        let time = is_time.then(|| {
+            // SAFETY: as above.
+            let time = unsafe { value.cast::<libc::timeval>().read_unaligned() };
+            let micros = u32::try_from(time.tv_usec).unwrap_or(0);
+            Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), micros.saturating_mul(1_000))
+        });
+        Some(Self { number: at(0)?, second: at(size_of::<c_int>()).unwrap_or(0), time })
+    }
+
+    fn is_on(self) -> bool {
+        self.number != 0
+    }
+
+    fn seconds(self) -> Duration {
+        Duration::from_secs(u64::try_from(self.number).unwrap_or(0))
+    }
+}
+
+/// Sets an option; false where it is none of the simulation's.
+fn set(known: &Known, option: (c_int, c_int), value: Value) -> io::Result<bool> {
+    if let (SOL_SOCKET, SO_RCVTIMEO | SO_SNDTIMEO) = option {
+        let mut limits = known.limits.get();
+        limits[usize::from(option.1 == SO_SNDTIMEO)] = value.time.filter(|time| !time.is_zero());
+        known.limits.set(limits);
+        return Ok(true);
+    }
+    let mut is_known = true;
+    known.with(|socket| socket.set_options(|options| is_known = change(options, option, value)))?;
+    Ok(is_known)
+}
+
+fn change(options: &mut Options, option: (c_int, c_int), value: Value) -> bool {
+    let number = value.number.unsigned_abs();
+    match option {
+        (SOL_SOCKET, SO_BROADCAST) => options.broadcast = value.is_on(),
+        (SOL_SOCKET, SO_KEEPALIVE) => options.keepalive = value.is_on(),
+        (SOL_SOCKET, SO_LINGER) => {
+            let seconds = u64::try_from(value.second).unwrap_or(0);
+            options.linger = value.is_on().then(|| Duration::from_secs(seconds));
+        }
+        (SOL_SOCKET, SO_RCVBUF) => options.set_receive_buffer_size(number),
+        (SOL_SOCKET, SO_REUSEADDR) => options.reuse_address = value.is_on(),
+        (SOL_SOCKET, SO_REUSEPORT) => options.reuse_port = value.is_on(),
+        (SOL_SOCKET, SO_SNDBUF) => options.set_send_buffer_size(number),
+        (IPPROTO_TCP, libc::TCP_NODELAY) => options.nodelay = value.is_on(),
+        (IPPROTO_TCP, libc::TCP_KEEPIDLE) => options.keep_idle = value.seconds(),
+        (IPPROTO_TCP, libc::TCP_KEEPINTVL) => options.keep_interval = value.seconds(),
+        (IPPROTO_TCP, libc::TCP_KEEPCNT) => options.keep_count = number,
+        (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
+            options.user_timeout = value.is_on().then(|| Duration::from_millis(u64::from(number)));
+        }
+        (IPPROTO_IP, libc::IP_TTL) => options.ttl = number,
+        (IPPROTO_IP, libc::IP_TOS) => options.tos = number,
+        (IPPROTO_IPV6, libc::IPV6_V6ONLY) => options.only_v6 = value.is_on(),
+        _ => return false,
+    }
+    true
+}
+
+/// libc's `getsockopt`.
+///
+/// # Safety
+/// As of libc's: `value` is valid for writes of `*len` bytes.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn getsockopt(
+    fd: c_int,
+    level: c_int,
+    name: c_int,
+    value: *mut c_void,
+    len: *mut socklen_t,
+) -> c_int {
+    let real = || system!(SYS_getsockopt, fd, level, name, value, len) as c_int;
+    let Some(known) = table::find(fd) else { return real() };
+    let found = inside(|| known.with(|socket| number_of(socket, (level, name))));
+    match found {
+        Ok(None) => real(),
+        Ok(Some(number)) => {
+            // SAFETY: the caller vouches for the place; no more than fits is written.
+            unsafe {
+                let room = (*len as usize).min(size_of::<c_int>());
+                let from = (&raw const number).cast::<u8>();
+                std::ptr::copy_nonoverlapping(from, value.cast::<u8>(), room);
+                *len = room as socklen_t;
+            }
+            0
+        }
+        Err(error) => done(Err(error)),
+    }
+}
+
+/// The number that an option reads as; `None` where it is none, or none of the simulation's.
+fn number_of(socket: &Socket, option: (c_int, c_int)) -> io::Result<Option<c_int>> {
+    if option == (SOL_SOCKET, SO_ERROR) {
+        let error = socket.take_error()?;
+        return Ok(Some(error.and_then(|error| error.raw_os_error()).unwrap_or(0)));
+    }
+    let seconds = |time: Duration| time.as_secs() as c_int;
+    socket.options(|options| {
+        Some(match option {
+            (SOL_SOCKET, SO_BROADCAST) => c_int::from(options.broadcast),
+            (SOL_SOCKET, SO_KEEPALIVE) => c_int::from(options.keepalive),
+            (SOL_SOCKET, SO_RCVBUF) => options.receive_buffer_size() as c_int,
+            (SOL_SOCKET, SO_REUSEADDR) => c_int::from(options.reuse_address),
+            (SOL_SOCKET, SO_REUSEPORT) => c_int::from(options.reuse_port),
+            (SOL_SOCKET, SO_SNDBUF) => options.send_buffer_size() as c_int,
+            (IPPROTO_TCP, libc::TCP_NODELAY) => c_int::from(options.nodelay),
+            (IPPROTO_TCP, libc::TCP_KEEPIDLE) => seconds(options.keep_idle),
+            (IPPROTO_TCP, libc::TCP_KEEPINTVL) => seconds(options.keep_interval),
+            (IPPROTO_TCP, libc::TCP_KEEPCNT) => options.keep_count as c_int,
+            (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
+                options.user_timeout.map_or(0, |timeout| timeout.as_millis() as c_int)
+            }
+            (IPPROTO_IP, libc::IP_TTL) => options.ttl as c_int,
+            (IPPROTO_IP, libc::IP_TOS) => options.tos as c_int,
+            (IPPROTO_IPV6, libc::IPV6_V6ONLY) => c_int::from(options.only_v6),
+            _ => return None,
+        })
+    })
+}
+
+/// See [`super::link_in`].
+pub(super) fn link_in() {
+    std::hint::black_box(setsockopt as *const ());
+}
