@@ -41,7 +41,11 @@ pub(crate) struct Disk {
 
 impl Default for Disk {
     fn default() -> Self {
-        let config = VolumeConfig { profile: CrashProfile::Posix, ..VolumeConfig::default() };
+        let config = VolumeConfig {
+            profile: CrashProfile::Posix,
+            file_bytes_max: SIZE_MAX,
+            ..VolumeConfig::default()
+        };
         let mut volume = Volume::new(config);
         let file = open(&mut volume);
         volume.set_len(file, SIZE_MAX).expect(WHOLE);

@@ -268,6 +268,17 @@ impl Disks {
         self.call(node, |mut call| call.read(handle, offset, buf))
     }
 
+    /// How many bytes a read of `len` could give at most, as the file is now: those up to its end.
+    ///
+    /// # Errors
+    /// `EBADF`, and `EINVAL` for what lies past the last position.
+    pub fn readable(&self, fd: i32, offset: Option<u64>, len: usize) -> Outcome<usize> {
+        self.with(fd, |volume, handle| {
+            let at = offset.map_or_else(|| volume.position(handle), Ok)?;
+            volume.readable(handle, at, len)
+        })
+    }
+
     /// Writes at `offset`, or at the position, which then moves.
     ///
     /// # Errors

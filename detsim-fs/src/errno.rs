@@ -61,6 +61,7 @@ errnos! {
     EISDIR = 21, "It is a directory.";
     EINVAL = 22, "An argument that means nothing.";
     EMFILE = 24, "Too many open files.";
+    ENOTTY = 25, "A file is no terminal and no device.";
     EFBIG = 27, "Beyond the largest file.";
     ENOSPC = 28, "The disk is full.";
     EMLINK = 31, "Too many names for one file.";

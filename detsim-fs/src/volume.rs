@@ -104,6 +104,9 @@ pub struct VolumeConfig {
     /// Bytes that files may take; pages of 4096 bytes are counted. A write beyond fails with
     /// `ENOSPC`. No limit by default.
     pub capacity: u64,
+    /// The largest size of a file, beyond which `EFBIG` is given; at most `i64::MAX`. That of ext4 by
+    /// default, 16 TiB less a page.
+    pub file_bytes_max: u64,
     /// Nanoseconds after which the background write back has made a change durable for certain.
     /// 5 seconds by default.
     pub writeback_ns_max: u64,
@@ -118,6 +121,7 @@ impl Default for VolumeConfig {
         Self {
             profile: CrashProfile::default(),
             capacity: u64::MAX,
+            file_bytes_max: (1 << 44) - 4096,
             writeback_ns_max: 5_000_000_000,
             open_files_max: 1024,
             superuser: false,

@@ -15,7 +15,7 @@ use detsim_executor::{Domain, Kernel, NodeId};
 use super::config::{DiskConfig, Rates, is_silent};
 use crate::atom::SECTOR_BYTES;
 use crate::errno::{Errno, Outcome};
-use crate::volume::{Handle, SyncPoint, Volume};
+use crate::volume::{FileKind, Handle, SyncPoint, Volume};
 
 /// How many sectors a bad spot has at most.
 const BAD_SECTORS_MAX: u64 = 8;
@@ -167,11 +167,13 @@ impl Call<'_> {
 
     /// How many bytes there are before a sector that cannot be read.
     fn readable(&mut self, handle: Handle, at: u64, len: usize) -> Outcome<usize> {
-        let size = self.disk.volume.handle_metadata(handle)?.size;
-        let end = (at + len as u64).min(size);
-        if at >= end || !self.disk.volume.flags(handle)?.read {
+        let volume = &self.disk.volume;
+        let len = volume.readable(handle, at, len)?;
+        let is_file = volume.handle_metadata(handle)?.kind == FileKind::File;
+        if len == 0 || !is_file || !volume.flags(handle)?.read {
             return Ok(len);
         }
+        let end = at + len as u64;
         let ino = self.disk.volume.number(handle)?;
         if self.fires(DiskFault::ReadError) {
             let count = 1 + self.below(DiskFault::ReadError, BAD_SECTORS_MAX);

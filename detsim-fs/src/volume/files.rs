@@ -3,6 +3,7 @@
 //! Owns: opening, reading, writing, sizes, positions, syncs, locks. Does not own: names
 //! (`names.rs`).
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -16,8 +17,8 @@ use super::{OpenFlags, Volume};
 use crate::atom::SECTOR_BYTES;
 use crate::errno::{Errno, Outcome};
 
-/// The largest size of a file.
-const SIZE_MAX: u64 = i64::MAX as u64;
+/// The last position that there is.
+const POSITION_MAX: u64 = i64::MAX as u64;
 
 /// Where a position is counted from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,14 @@ impl Volume {
         }
         let keeps = flags.nofollow || (flags.create && flags.exclusive);
         let last = if keeps { Last::Keep } else { Last::Follow };
+        if flags.create && path.as_os_str().as_bytes().ends_with(b"/") {
+            self.walker().locate(path, Last::Name)?;
+            return Err(Errno::EISDIR);
+        }
         let place = self.walker().locate(path, last)?;
+        if flags.create && place.slash {
+            return Err(Errno::EISDIR);
+        }
         let ino = match place.ino {
             Some(_) if flags.create && flags.exclusive => return Err(Errno::EEXIST),
             Some(ino) => self.open_known(ino, flags, &place)?,
@@ -69,8 +77,8 @@ impl Volume {
             Kind::Dir(_) if flags.writes() || flags.create || flags.truncate => {
                 return Err(Errno::EISDIR);
             }
-            Kind::File(_) if flags.directory || place.slash => return Err(Errno::ENOTDIR),
-            _ => {}
+            Kind::File(_) if flags.directory => return Err(Errno::ENOTDIR),
+            _ => self.walker().check_slash(place)?,
         }
         if flags.read {
             self.walker().check(inode, Access::Read)?;
@@ -85,7 +93,7 @@ impl Volume {
     }
 
     fn create_file(&mut self, place: &Place, mode: u32) -> Outcome<Ino> {
-        let Some(at) = place.entry.clone().filter(|_| !place.slash) else {
+        let Some(at) = place.entry.clone() else {
             return Err(Errno::EISDIR);
         };
         self.walker().check_names(at.dir)?;
@@ -156,6 +164,20 @@ impl Volume {
         }
     }
 
+    /// How many of `len` bytes there are from `at` on; all of them, where the length of a read is itself part
+    /// of whether it is allowed.
+    pub(crate) fn readable(&self, handle: Handle, at: u64, len: usize) -> Outcome<usize> {
+        check_reach(at, len)?;
+        let open = self.handles.find(handle)?;
+        match self.live.at(open.ino).file() {
+            Some(file) if !open.flags.direct => {
+                let left = file.size().saturating_sub(at);
+                Ok(len.min(usize::try_from(left).unwrap_or(usize::MAX)))
+            }
+            _ => Ok(len),
+        }
+    }
+
     /// Puts bytes within a file, whatever the handle may do.
     pub(crate) fn patch(&mut self, handle: Handle, offset: u64, bytes: &[u8]) -> Outcome<()> {
         let ino = self.handles.find(handle)?.ino;
@@ -186,6 +208,7 @@ impl Volume {
             return Err(Errno::EBADF);
         }
         let ino = open.ino;
+        check_reach(offset, buf.len())?;
         check_aligned(open.flags, offset, buf.len())?;
         let contents = self.live.at(ino).file().ok_or(Errno::EISDIR)?;
         Ok(contents.read(offset, buf))
@@ -258,11 +281,13 @@ impl Volume {
         if !flags.writes() || flags.path_only {
             return Err(Errno::EBADF);
         }
+        check_reach(offset, bytes.len())?;
         check_aligned(flags, offset, bytes.len())?;
         if bytes.is_empty() {
             return Ok(0);
         }
-        let room = SIZE_MAX.saturating_sub(offset).min(bytes.len() as u64) as usize;
+        let room =
+            self.config.file_bytes_max.saturating_sub(offset).min(bytes.len() as u64) as usize;
         if room == 0 {
             return Err(Errno::EFBIG);
         }
@@ -318,10 +343,13 @@ impl Volume {
     /// `EBADF`, `EFBIG`, `EINVAL` where it was not opened for writing.
     pub fn set_len(&mut self, handle: Handle, size: u64) -> Outcome<()> {
         let open = self.handles.find(handle)?;
+        if open.flags.path_only {
+            return Err(Errno::EBADF);
+        }
         if !open.flags.writes() {
             return Err(Errno::EINVAL);
         }
-        if size > SIZE_MAX {
+        if size > self.config.file_bytes_max {
             return Err(Errno::EFBIG);
         }
         self.resize(open.ino, size);
@@ -346,11 +374,11 @@ impl Volume {
             Seek::Current(by) => open.offset.checked_add_signed(by),
             Seek::End(by) => self.size_of(open.ino).checked_add_signed(by),
         };
-        let target = target.filter(|target| *target <= SIZE_MAX).ok_or(Errno::EINVAL)?;
+        let target = target.filter(|at| *at <= self.config.file_bytes_max).ok_or(Errno::EINVAL)?;
         let open = self.handles.find_mut(handle)?;
         open.offset = target;
         if target == 0 {
-            open.listed = None;
+            open.listing = None;
         }
         Ok(target)
     }
@@ -512,6 +540,14 @@ impl Volume {
     /// `EBADF`.
     pub fn unlock(&mut self, handle: Handle) -> Outcome<()> {
         self.handles.unlock(handle)
+    }
+}
+
+/// A call may not reach past the last position.
+fn check_reach(offset: u64, len: usize) -> Outcome<()> {
+    match offset.checked_add(len as u64) {
+        Some(end) if end <= POSITION_MAX => Ok(()),
+        _ => Err(Errno::EINVAL),
     }
 }
 

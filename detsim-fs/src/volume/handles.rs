@@ -5,7 +5,7 @@
 //!
 //! Invariants: a handle's number is never used again; an inode is held while a handle to it is open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::OpenFlags;
 use super::ranges::{PROCESS, Ranges};
@@ -31,8 +31,8 @@ pub(crate) struct Open {
     pub(crate) ino: Ino,
     pub(crate) flags: OpenFlags,
     pub(crate) offset: u64,
-    /// Of a directory: the last name that was listed.
-    pub(crate) listed: Option<(u64, Name)>,
+    /// Of a directory that is being listed: the names that are still to be told.
+    pub(crate) listing: Option<VecDeque<Name>>,
     /// How many failures of its file's write back it has been told of.
     pub(crate) failures_told: u64,
     handles: u32,
@@ -64,7 +64,7 @@ impl Handles {
     pub(crate) fn open(&mut self, ino: Ino, flags: OpenFlags) -> Handle {
         let failures_told = self.failures.get(&ino).copied().unwrap_or(0);
         let open =
-            Open { ino, flags, offset: 0, listed: None, failures_told, handles: 0, lock: None };
+            Open { ino, flags, offset: 0, listing: None, failures_told, handles: 0, lock: None };
         let key = self.number();
         self.open.insert(key, open);
         *self.held.entry(ino).or_default() += 1;

@@ -19,6 +19,9 @@ use super::walk::{Access, Last, Place};
 use crate::errno::{Errno, Outcome};
 use std::collections::BTreeMap;
 
+/// The most names of a file, as on ext4.
+const LINKS_MAX: u32 = 65_000;
+
 /// What is at the end of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileKind {
@@ -136,6 +139,7 @@ impl Volume {
     pub fn canonicalize(&self, path: &Path) -> Outcome<PathBuf> {
         let place = self.walker().locate(path, Last::Follow)?;
         let ino = place.ino.ok_or(Errno::ENOENT)?;
+        self.walker().check_slash(&place)?;
         Ok(match place.entry {
             Some(at) if !self.live.at(ino).is_dir() => {
                 self.path_of(at.dir).join(OsString::from_vec(at.name.to_vec()))
@@ -160,7 +164,7 @@ impl Volume {
 
     /// A name that is to be made.
     fn free_entry(&self, path: &Path) -> Outcome<Entry> {
-        let place = self.walker().locate(path, Last::Keep)?;
+        let place = self.walker().locate(path, Last::Name)?;
         if place.ino.is_some() {
             return Err(Errno::EEXIST);
         }
@@ -175,7 +179,7 @@ impl Volume {
     /// `EBUSY` for the root, `EINVAL` for a path that ends in `.`, `ENOTDIR`, `ENOTEMPTY`, and those
     /// of walking a path.
     pub fn remove_dir(&mut self, path: &Path) -> Outcome<()> {
-        let place = self.walker().locate(path, Last::Keep)?;
+        let place = self.walker().locate(path, Last::Name)?;
         let ino = place.ino.ok_or(Errno::ENOENT)?;
         let at = match (place.entry, place.dots) {
             (Some(at), _) => at,
@@ -214,20 +218,23 @@ impl Volume {
         Ok(names.into_iter().map(|(_, name, ino)| self.entry(name, ino)).collect())
     }
 
-    /// The next name of an open directory; `None` at the end.
+    /// The next name of an open directory, of those that it had at the first call; `None` at the end.
     ///
     /// # Errors
     /// `EBADF`, `ENOTDIR`.
     pub fn next_entry(&mut self, handle: Handle) -> Outcome<Option<DirEntry>> {
-        let open = self.handles.find(handle)?;
-        let dir = self.live.at(open.ino).dir().ok_or(Errno::ENOTDIR)?;
-        let last = open.listed.as_ref();
-        let names = dir.entries.iter().map(|(name, ino)| ((place(name), Rc::clone(name)), *ino));
-        let next = names.filter(|(at, _)| last.is_none_or(|last| at > last)).min();
-        let Some((at, ino)) = next else { return Ok(None) };
-        let entry = self.entry(&at.1, ino);
-        self.handles.find_mut(handle)?.listed = Some(at);
-        Ok(Some(entry))
+        let ino = self.handles.find(handle)?.ino;
+        let dir = self.live.at(ino).dir().ok_or(Errno::ENOTDIR)?;
+        let open = self.handles.find_mut(handle)?;
+        let listing = open.listing.get_or_insert_with(|| {
+            let mut names: Vec<_> =
+                dir.entries.keys().map(|name| (place(name), Rc::clone(name))).collect();
+            names.sort_unstable();
+            names.into_iter().map(|(_, name)| name).collect()
+        });
+        let next = std::iter::from_fn(|| listing.pop_front())
+            .find_map(|name| dir.entries.get(&name).map(|ino| (name, *ino)));
+        Ok(next.map(|(name, ino)| self.entry(&name, ino)))
     }
 
     fn entry(&self, name: &[u8], ino: Ino) -> DirEntry {
@@ -255,9 +262,12 @@ impl Volume {
     /// # Errors
     /// `EISDIR` for a directory, and those of walking a path.
     pub fn remove_file(&mut self, path: &Path) -> Outcome<()> {
-        let place = self.walker().locate(path, Last::Keep)?;
+        let place = self.walker().locate(path, Last::Name)?;
         let ino = place.ino.ok_or(Errno::ENOENT)?;
-        let at = place.entry.ok_or(Errno::EISDIR)?;
+        let at = place.entry.clone().ok_or(Errno::EISDIR)?;
+        if !self.live.at(ino).is_dir() {
+            self.walker().check_slash(&place)?;
+        }
         self.walker().check_names(at.dir)?;
         if self.live.at(ino).is_dir() {
             return Err(Errno::EISDIR);
@@ -281,16 +291,26 @@ impl Volume {
         if (old.slash || new.slash) && !is_dir {
             return Err(Errno::ENOTDIR);
         }
-        self.walker().check_names(from.dir)?;
-        self.walker().check_names(to.dir)?;
         if is_dir && self.is_within(to.dir, ino) {
             return Err(Errno::EINVAL);
         }
+        if new.ino.is_some_and(|over| self.is_within(from.dir, over)) {
+            return Err(Errno::ENOTEMPTY);
+        }
+        if new.ino == Some(ino) {
+            return Ok(());
+        }
+        self.walker().check_names(from.dir)?;
+        self.walker().check_names(to.dir)?;
         if let Some(over) = new.ino {
-            if over == ino {
-                return Ok(());
-            }
-            self.check_replace(is_dir, over)?;
+            self.check_kinds(is_dir, over)?;
+        }
+        if is_dir && from.dir != to.dir {
+            // Its `..` is written.
+            self.walker().check(self.live.at(ino), Access::Write)?;
+        }
+        if let Some(over) = new.ino.filter(|_| is_dir) {
+            self.check_empty(over)?;
         }
         self.make(Change::Rename { from, to, ino, over: new.ino });
         new.ino.into_iter().for_each(|over| self.bury(over));
@@ -298,15 +318,14 @@ impl Volume {
     }
 
     fn renamed(&self, path: &Path) -> Outcome<Place> {
-        self.walker().locate(path, Last::Keep)
+        self.walker().locate(path, Last::Name)
     }
 
-    fn check_replace(&self, is_dir: bool, over: Ino) -> Outcome<()> {
+    fn check_kinds(&self, is_dir: bool, over: Ino) -> Outcome<()> {
         match (is_dir, self.live.at(over).is_dir()) {
-            (true, true) => self.check_empty(over),
             (true, false) => Err(Errno::ENOTDIR),
             (false, true) => Err(Errno::EISDIR),
-            (false, false) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -321,12 +340,15 @@ impl Volume {
     /// Gives a file another name. A symbolic link is not followed.
     ///
     /// # Errors
-    /// `EEXIST`, `EPERM` for a directory, and those of walking a path.
+    /// `EEXIST`, `EMLINK` for more than 65,000 names, `EPERM` for a directory, and those of walking a path.
     pub fn hard_link(&mut self, original: &Path, link: &Path) -> Outcome<()> {
         let ino = self.walker().find(original, Last::Keep)?;
         let at = self.free_file_entry(link)?;
         if self.live.at(ino).is_dir() {
             return Err(Errno::EPERM);
+        }
+        if self.live.at(ino).links >= LINKS_MAX {
+            return Err(Errno::EMLINK);
         }
         self.make(Change::Link { at, ino });
         Ok(())
@@ -395,8 +417,11 @@ impl Volume {
     /// # Errors
     /// `EBADF`.
     pub fn set_handle_mode(&mut self, handle: Handle, mode: u32) -> Outcome<()> {
-        let ino = self.handles.find(handle)?.ino;
-        self.change_mode(ino, mode);
+        let open = self.handles.find(handle)?;
+        if open.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        self.change_mode(open.ino, mode);
         Ok(())
     }
 
@@ -418,14 +443,35 @@ impl Volume {
         read_ns: Option<i64>,
         written_ns: Option<i64>,
     ) -> Outcome<()> {
-        let (ino, now_ns) = (self.handles.find(handle)?.ino, nanos(self.now));
+        let ino = self.handles.find(handle)?.ino;
+        self.change_times(ino, read_ns, written_ns);
+        Ok(())
+    }
+
+    /// As [`Self::set_times`], of what is at the end of a path, symbolic links followed or not.
+    ///
+    /// # Errors
+    /// Those of walking a path.
+    pub fn set_path_times(
+        &mut self,
+        path: &Path,
+        follows: bool,
+        read_ns: Option<i64>,
+        written_ns: Option<i64>,
+    ) -> Outcome<()> {
+        let ino = self.walker().find(path, if follows { Last::Follow } else { Last::Keep })?;
+        self.change_times(ino, read_ns, written_ns);
+        Ok(())
+    }
+
+    fn change_times(&mut self, ino: Ino, read_ns: Option<i64>, written_ns: Option<i64>) {
+        let now_ns = nanos(self.now);
         if let Some(inode) = self.live.at_mut(ino) {
             let times = &mut inode.times;
             times.read_ns = read_ns.unwrap_or(times.read_ns);
             times.written_ns = written_ns.unwrap_or(times.written_ns);
             times.changed_ns = now_ns;
         }
-        Ok(())
     }
 
     /// How many bytes there are, and how many of them are free; `u64::MAX` where there is no limit.

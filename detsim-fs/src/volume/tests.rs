@@ -299,3 +299,66 @@ fn permissions_are_those_of_an_owner_who_is_not_root() {
     volume.set_config(config);
     assert!(volume.open(path("/d/a"), WRITE, 0).is_ok());
 }
+
+#[test]
+fn a_directory_that_is_gone_takes_no_names() {
+    let mut volume = volume(CrashProfile::default());
+    volume.create_dir(path("/d"), 0o755).unwrap();
+    let held = volume.open(path("/d"), OpenFlags { directory: true, ..READ }, 0).unwrap();
+    put(&mut volume, "/f", b"x");
+    volume.remove_dir(path("/d")).unwrap();
+    let within = volume.within(held, |volume| {
+        [
+            volume.open(path("f"), WRITE, 0o644).err(),
+            volume.create_dir(path("d"), 0o755).err(),
+            volume.symlink(path("x"), path("s")).err(),
+            volume.hard_link(path("/f"), path("g")).err(),
+            volume.rename(path("/f"), path("g")).err(),
+            volume.metadata(path(".")).err(),
+            volume.metadata(path("..")).err(),
+        ]
+    });
+    let gone = Some(Errno::ENOENT);
+    assert_eq!(within, Ok([gone, gone, gone, gone, gone, None, None]));
+}
+
+#[test]
+fn a_file_has_65_000_names_at_most() {
+    let mut volume = volume(CrashProfile::default());
+    put(&mut volume, "/f", b"x");
+    let name = |n: u32| format!("/f{n}");
+    for n in 1..65_000 {
+        volume.hard_link(path("/f"), path(&name(n))).unwrap();
+    }
+    assert_eq!(volume.hard_link(path("/f"), path("/more")), Err(Errno::EMLINK));
+    volume.remove_file(path("/f1")).unwrap();
+    assert_eq!(volume.hard_link(path("/f"), path("/more")), Ok(()));
+}
+
+#[test]
+fn a_listing_is_of_its_beginning_less_what_is_gone() {
+    let mut volume = volume(CrashProfile::default());
+    volume.create_dir(path("/d"), 0o755).unwrap();
+    for n in 0..2_000 {
+        put(&mut volume, &format!("/d/{n}"), b"");
+        volume.kill();
+    }
+    let dir = volume.open(path("/d"), OpenFlags { directory: true, ..READ }, 0).unwrap();
+    let first = volume.next_entry(dir).unwrap().unwrap().name;
+    for n in 0..2_000 {
+        let name = n.to_string();
+        if n % 2 == 0 && *first != *name {
+            volume.remove_file(&path("/d").join(name)).unwrap();
+        }
+    }
+    put(&mut volume, "/d/new", b"");
+    let mut rest = 0;
+    while let Some(entry) = volume.next_entry(dir).unwrap() {
+        assert_ne!(entry.name, "new");
+        rest += 1;
+    }
+    assert!((999..=1_000).contains(&rest), "{rest}");
+    volume.seek(dir, Seek::Start(0)).unwrap();
+    let again = std::iter::from_fn(|| volume.next_entry(dir).unwrap()).count();
+    assert_eq!(again, volume.read_dir(path("/d")).unwrap().len());
+}

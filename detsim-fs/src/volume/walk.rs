@@ -21,11 +21,25 @@ const PATH_MAX: usize = 4095;
 /// Most symbolic links on one walk.
 const LINKS_MAX: u32 = 40;
 
-/// Whether a symbolic link at the end of a path is the end.
+/// What a symbolic link at the end of a path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Last {
+    /// A way to go on.
     Follow,
+    /// The end, unless a slash comes behind it.
     Keep,
+    /// The end: it is a name that is to be made, moved or taken away.
+    Name,
+}
+
+impl Last {
+    fn follows(self, slash: bool) -> bool {
+        match self {
+            Self::Follow => true,
+            Self::Keep => slash,
+            Self::Name => false,
+        }
+    }
 }
 
 /// Where a path leads.
@@ -81,7 +95,7 @@ impl Walker<'_> {
                 None if is_last => return Ok(self.end(dir, name, None, slash)),
                 None => return Err(Errno::ENOENT),
                 Some(ino) => match &self.tree.at(ino).kind {
-                    Kind::Symlink(target) if !is_last || slash || last == Last::Follow => {
+                    Kind::Symlink(target) if !is_last || last.follows(slash) => {
                         links += 1;
                         if links > LINKS_MAX {
                             return Err(Errno::ELOOP);
@@ -92,12 +106,7 @@ impl Walker<'_> {
                         }
                         prepend(&mut rest, target);
                     }
-                    _ if is_last => {
-                        if slash && !self.tree.at(ino).is_dir() {
-                            return Err(Errno::ENOTDIR);
-                        }
-                        return Ok(self.end(dir, name, Some(ino), slash));
-                    }
+                    _ if is_last => return Ok(self.end(dir, name, Some(ino), slash)),
                     _ => dir = ino,
                 },
             }
@@ -107,7 +116,18 @@ impl Walker<'_> {
 
     /// What is at the end of a path.
     pub(crate) fn find(self, path: &Path, last: Last) -> Outcome<Ino> {
-        self.locate(path, last)?.ino.ok_or(Errno::ENOENT)
+        let place = self.locate(path, last)?;
+        let ino = place.ino.ok_or(Errno::ENOENT)?;
+        self.check_slash(&place)?;
+        Ok(ino)
+    }
+
+    /// A slash at the end demands a directory.
+    pub(crate) fn check_slash(self, place: &Place) -> Outcome<()> {
+        match place.ino {
+            Some(ino) if place.slash && !self.tree.at(ino).is_dir() => Err(Errno::ENOTDIR),
+            _ => Ok(()),
+        }
     }
 
     fn step(self, dir: Ino, name: &[u8]) -> Outcome<Option<Ino>> {
@@ -145,6 +165,10 @@ impl Walker<'_> {
     /// May a name of this directory be made, moved or taken away?
     pub(crate) fn check_names(self, dir: Ino) -> Outcome<()> {
         let inode = self.tree.at(dir);
+        if inode.links == 0 {
+            // It was taken away itself, and somebody is still in it.
+            return Err(Errno::ENOENT);
+        }
         self.check(inode, Access::Write)?;
         self.check(inode, Access::Search)
     }

@@ -154,7 +154,8 @@ fn compare_crashes(volume: &Volume, spec: &Spec, context: &dyn std::fmt::Debug) 
         view(&mut volume)
     };
     let left: BTreeSet<View> = sets.into_iter().map(left).collect();
-    let should = spec.crashes(12).expect("invariant: as many atoms as the volume has");
+    // What nothing can lead to any more the volume forgets, and the specification does not.
+    let Some(should) = spec.crashes(16) else { return };
     let should: BTreeSet<View> = should.iter().map(Spec::view).collect();
     if left != should {
         let [extra, missing] = [&left - &should, &should - &left].map(|views| shown(&views));

@@ -1,9 +1,10 @@
 //! Files: what libc's calls of a run do is done on the simulated disk of its node.
 //!
 //! Owns: which calls are the simulation's (this file), and the functions themselves: those on paths
-//! (`fs/paths.rs`), on descriptors (`fs/descriptors.rs`), on streams of directories
-//! (`fs/directories.rs`), on FIFOs (`fs/fifo.rs`), and what they hand back (`fs/shapes.rs`). Does not
-//! own: what a call does, which is `detsim_fs`'s.
+//! (`fs/paths.rs`) and on paths within a directory (`fs/at.rs`), on descriptors (`fs/descriptors.rs`) and
+//! with several parts (`fs/vectors.rs`), on streams of directories (`fs/directories.rs`), on whole disks
+//! (`fs/whole.rs`), on FIFOs (`fs/fifo.rs`), their names without a 64 (`fs/narrow.rs`), and what they hand
+//! back (`fs/shapes.rs`). Does not own: what a call does, which is `detsim_fs`'s.
 //!
 //! A call is the simulation's where the thread that makes it drives a run and stands in no section of
 //! the kernel, and where the descriptor is one of a simulated disk, or the path is. Every path is,
@@ -20,12 +21,16 @@
 
 #![expect(unsafe_code, reason = "functions that libc's callers link to")]
 
+mod at;
 mod descriptors;
 mod directories;
 mod fifo;
+mod narrow;
 mod paths;
 mod ranges;
 mod shapes;
+mod vectors;
+mod whole;
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -209,13 +214,19 @@ fn set_errno(errno: c_int) {
 
 /// Has the linker take these functions, where nothing else of their file is used.
 pub(crate) fn link_in() {
+    at::link_in();
     descriptors::link_in();
     directories::link_in();
     fifo::link_in();
+    narrow::link_in();
     paths::link_in();
+    vectors::link_in();
+    whole::link_in();
     super::net::link_in();
 }
 
+#[cfg(test)]
+mod by_libc;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

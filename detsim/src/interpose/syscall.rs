@@ -58,6 +58,13 @@ pub(super) fn into_errno(result: isize) -> libc::c_long {
     -1
 }
 
+/// `fadvise64`, which gives its error as a number.
+pub(super) fn advise(fd: libc::c_int, at: i64, len: i64, advice: libc::c_int) -> isize {
+    let words = [fd as usize, at as usize, len as usize, advice as usize, 0, 0];
+    // SAFETY: a hint about a descriptor touches no memory of the caller.
+    unsafe { raw(libc::SYS_fadvise64, words) }
+}
+
 /// Makes the call. `errno` stays as it is.
 ///
 /// # Safety

@@ -40,6 +40,14 @@ macro_rules! programs {
     };
 }
 
+#[path = "hostile.rs"]
+mod hostile;
+
+/// All programs by name.
+pub(crate) fn everything() -> Vec<(&'static str, Program)> {
+    [all(), hostile::all()].concat()
+}
+
 async fn names(dir: impl AsRef<Path>) -> Vec<String> {
     let mut entries = fs::read_dir(dir).await.unwrap();
     let mut names = Vec::new();
@@ -332,15 +340,6 @@ programs! {
         drop(OpenOptions::new().write(true).create_new(true).mode(0o600).open(dir.join("f")).await);
         put(dir.join("g"), "").await;
         see(format!("{:o} {:o}", mode(dir.join("f")).await, mode(dir.join("g")).await));
-    }
-    a_slash_at_the_end |dir, see| {
-        put(dir.join("f"), "x").await;
-        see(shown(File::open(dir.join("f/")).await.map(drop)));
-        see(shown(File::create(dir.join("g/")).await.map(drop)));
-        see(shown(fs::create_dir(dir.join("d/")).await));
-        see(shown(fs::remove_file(dir.join("f/")).await));
-        see(shown(fs::rename(dir.join("f"), dir.join("h/")).await));
-        see(shown(fs::remove_dir(dir.join("d/")).await));
     }
     // ---- walks
     a_file_on_the_way |dir, see| {

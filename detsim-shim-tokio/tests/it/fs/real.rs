@@ -6,4 +6,4 @@ use ::tokio;
 #[path = "programs.rs"]
 mod programs;
 
-pub(super) use programs::{Program, Seen, all};
+pub(super) use programs::{Program, Seen, everything};

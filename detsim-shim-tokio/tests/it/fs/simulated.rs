@@ -5,4 +5,4 @@ use detsim_shim_tokio as tokio;
 #[path = "programs.rs"]
 mod programs;
 
-pub(super) use programs::{Program, Seen, all};
+pub(super) use programs::{Program, Seen, everything};

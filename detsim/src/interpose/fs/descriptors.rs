@@ -23,21 +23,32 @@ macro_rules! simulated {
         }
     };
 }
+pub(super) use simulated;
 
 // ------------------------------------------------------------ reading and writing
+
+/// The most bytes of one call, on Linux.
+const BYTES_MAX: usize = 0x7FFF_F000;
 
 /// # Safety
 /// `to` is valid for writes of `len` bytes.
 unsafe fn read_into(fd: c_int, at: Option<u64>, to: *mut c_void, len: size_t) -> Option<ssize_t> {
     let disks = of_fd(fd)?;
-    // SAFETY: the caller vouches for the place. Its bytes may be uninitialised; they are written
-    // before they are read.
-    let buf = unsafe {
-        to.cast::<u8>().write_bytes(0, len);
-        slice::from_raw_parts_mut(to.cast::<u8>(), len)
+    let read = |disks: &Disks| {
+        // What lies behind the bytes that are read stays as it is.
+        let len = disks.readable(fd, at, len.min(BYTES_MAX))?;
+        if len == 0 {
+            return disks.read(fd, at, &mut []);
+        }
+        // SAFETY: the caller vouches for the place. Its bytes may be uninitialised; they are written
+        // before they are read.
+        let buf = unsafe {
+            to.cast::<u8>().write_bytes(0, len);
+            slice::from_raw_parts_mut(to.cast::<u8>(), len)
+        };
+        disks.read(fd, at, buf)
     };
-    Some(answer(disks.and_then(|disks| disks.blocking(Cost::Read, |d| d.read(fd, at, buf))))
-        as ssize_t)
+    Some(answer(disks.and_then(|disks| disks.blocking(Cost::Read, read))) as ssize_t)
 }
 
 /// # Safety
@@ -49,8 +60,11 @@ unsafe fn write_from(
     len: size_t,
 ) -> Option<ssize_t> {
     let disks = of_fd(fd)?;
-    // SAFETY: the caller vouches for the bytes.
-    let bytes = unsafe { slice::from_raw_parts(from.cast::<u8>(), len) };
+    let bytes: &[u8] = match len {
+        0 => &[],
+        // SAFETY: the caller vouches for the bytes.
+        _ => unsafe { slice::from_raw_parts(from.cast::<u8>(), len.min(BYTES_MAX)) },
+    };
     Some(answer(disks.and_then(|disks| disks.blocking(Cost::Write, |d| d.write(fd, at, bytes))))
         as ssize_t)
 }
@@ -58,7 +72,7 @@ unsafe fn write_from(
 /// # Safety
 /// As of libc's `read`: `to` is valid for writes of `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
     // SAFETY: the caller vouches for the place.
     let read = unsafe { read_into(fd, None, to, len).or_else(|| net::reads(fd, to, len)) };
     read.unwrap_or_else(|| system!(SYS_read, fd, to, len) as ssize_t)
@@ -67,7 +81,7 @@ unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssi
 /// # Safety
 /// As of libc's `pread`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pread64(
+pub(super) unsafe extern "C-unwind" fn pread64(
     fd: c_int,
     to: *mut c_void,
     len: size_t,
@@ -85,7 +99,11 @@ unsafe extern "C-unwind" fn pread64(
 /// # Safety
 /// As of libc's `write`: `from` is valid for reads of `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, len: size_t) -> ssize_t {
+pub(super) unsafe extern "C-unwind" fn write(
+    fd: c_int,
+    from: *const c_void,
+    len: size_t,
+) -> ssize_t {
     // SAFETY: the caller vouches for the bytes.
     let written = unsafe { write_from(fd, None, from, len).or_else(|| net::writes(fd, from, len)) };
     written.unwrap_or_else(|| system!(SYS_write, fd, from, len) as ssize_t)
@@ -94,7 +112,7 @@ unsafe extern "C-unwind" fn write(fd: c_int, from: *const c_void, len: size_t) -
 /// # Safety
 /// As of libc's `pwrite`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pwrite64(
+pub(super) unsafe extern "C-unwind" fn pwrite64(
     fd: c_int,
     from: *const c_void,
     len: size_t,
@@ -109,61 +127,14 @@ unsafe extern "C-unwind" fn pwrite64(
     written.unwrap_or_else(|| system!(SYS_pwrite64, fd, from, len, at) as ssize_t)
 }
 
-fn offset(at: off64_t) -> Outcome<u64> {
+pub(super) fn offset(at: off64_t) -> Outcome<u64> {
     u64::try_from(at).map_err(|_| Errno::EINVAL)
-}
-
-/// Does one call for each part, until one is short.
-///
-/// # Safety
-/// `parts` is valid for `count` of them, and each for its length.
-unsafe fn each_part(
-    parts: *const libc::iovec,
-    count: c_int,
-    mut call: impl FnMut(&libc::iovec) -> ssize_t,
-) -> ssize_t {
-    // SAFETY: the caller vouches for the parts.
-    let parts = unsafe { slice::from_raw_parts(parts, usize::try_from(count).unwrap_or(0)) };
-    let mut sum = 0;
-    for part in parts {
-        match call(part) {
-            ..0 if sum == 0 => return -1,
-            ..0 => return sum,
-            len => sum += len,
-        }
-        if sum.cast_unsigned() % part.iov_len.max(1) != 0 {
-            break;
-        }
-    }
-    sum
-}
-
-/// # Safety
-/// As of libc's `readv`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn readv(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
-    if of_fd(fd).is_none() && net::waits(fd).is_none() {
-        return system!(SYS_readv, fd, parts, count) as ssize_t;
-    }
-    // SAFETY: the caller vouches for the parts.
-    unsafe { each_part(parts, count, |part| read(fd, part.iov_base, part.iov_len)) }
-}
-
-/// # Safety
-/// As of libc's `writev`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn writev(fd: c_int, parts: *const libc::iovec, count: c_int) -> ssize_t {
-    if of_fd(fd).is_none() && net::waits(fd).is_none() {
-        return system!(SYS_writev, fd, parts, count) as ssize_t;
-    }
-    // SAFETY: the caller vouches for the parts.
-    unsafe { each_part(parts, count, |part| write(fd, part.iov_base, part.iov_len)) }
 }
 
 // ------------------------------------------------------------ positions, sizes, syncs
 
 #[unsafe(no_mangle)]
-extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64_t {
+pub(super) extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64_t {
     simulated!(fd, |disks| {
         let to = match whence {
             libc::SEEK_SET => Seek::Start(offset(by)?),
@@ -177,7 +148,7 @@ extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64_t {
 }
 
 #[unsafe(no_mangle)]
-extern "C-unwind" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
+pub(super) extern "C-unwind" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
     simulated!(fd, |disks| {
         let size = offset(size)?;
         on_file(&disks, fd, Cost::Write, |volume, handle| volume.set_len(handle, size)).map(|()| 0)
@@ -187,21 +158,35 @@ extern "C-unwind" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
 
 /// Room is made by a file that grows; what is reserved beyond its end, or cut out of it, is refused.
 #[unsafe(no_mangle)]
-extern "C-unwind" fn fallocate64(fd: c_int, mode: c_int, at: off64_t, len: off64_t) -> c_int {
-    simulated!(fd, |disks| {
-        let end = offset(at)?.checked_add(offset(len)?).ok_or(Errno::EFBIG)?;
-        match (mode, len) {
-            (_, 0) => return Err(Errno::EINVAL),
-            (0, _) => {}
-            _ => return Err(Errno::EOPNOTSUPP),
-        }
-        let grow = |volume: &mut Volume, handle| match volume.handle_metadata(handle)?.size < end {
-            true => volume.set_len(handle, end),
-            false => Ok(()),
-        };
-        on_file(&disks, fd, Cost::Write, grow).map(|()| 0)
+pub(super) extern "C-unwind" fn fallocate64(
+    fd: c_int,
+    mode: c_int,
+    at: off64_t,
+    len: off64_t,
+) -> c_int {
+    simulated!(fd, |disks| match mode {
+        0 => grow(&disks, fd, at, len).map(|()| 0),
+        _ => Err(Errno::EOPNOTSUPP),
     });
     system!(SYS_fallocate, fd, mode, at, len) as c_int
+}
+
+/// Makes room for a part of a file, by a file that is long enough.
+pub(super) fn grow(disks: &Disks, fd: c_int, at: off64_t, len: off64_t) -> Outcome<()> {
+    let end = offset(at)?.checked_add(offset(len)?).ok_or(Errno::EFBIG)?;
+    if len == 0 {
+        return Err(Errno::EINVAL);
+    }
+    let grow = |volume: &mut Volume, handle| {
+        if !volume.flags(handle)?.writes() {
+            return Err(Errno::EBADF);
+        }
+        match volume.handle_metadata(handle)?.size < end {
+            true => volume.set_len(handle, end),
+            false => Ok(()),
+        }
+    };
+    on_file(disks, fd, Cost::Write, grow)
 }
 
 #[unsafe(no_mangle)]
@@ -221,7 +206,7 @@ extern "C-unwind" fn fdatasync(fd: c_int) -> c_int {
 /// # Safety
 /// As of libc's `fstat`: `to` is valid for writes.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
+pub(super) unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat64) -> c_int {
     simulated!(fd, |disks| {
         let known =
             on_file(&disks, fd, Cost::Read, |volume, handle| volume.handle_metadata(handle))?;
@@ -247,26 +232,35 @@ extern "C" fn fchown(fd: c_int, user: libc::uid_t, group: libc::gid_t) -> c_int 
     system!(SYS_fchown, fd, user, group) as c_int
 }
 
+/// What two times mean: nanoseconds since the simulation began, `None` for one that stays.
+///
 /// # Safety
-/// As of libc's `futimens`: `times` is null or two of them.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn futimens(fd: c_int, times: *const libc::timespec) -> c_int {
-    if let Some(disks) = of_fd(fd) {
-        return done(disks.and_then(|disks| {
-            let now_ns = detsim_executor::context::now().as_nanos() as i64;
-            // SAFETY: the caller vouches for the times.
-            let times = (!times.is_null()).then(|| unsafe { slice::from_raw_parts(times, 2) });
-            let time = |index: usize| match times.map(|times| times[index]) {
-                None => Some(now_ns),
-                Some(time) if time.tv_nsec == libc::UTIME_OMIT => None,
-                Some(time) if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
-                Some(time) => Some(shapes::from_1970(time.tv_sec, time.tv_nsec)),
-            };
-            let set = |volume: &mut Volume, handle| volume.set_times(handle, time(0), time(1));
-            on_file(&disks, fd, Cost::Write, set)
-        }));
+/// `times` is null or two of them.
+pub(super) unsafe fn times(times: *const libc::timespec) -> [Option<i64>; 2] {
+    let now_ns = detsim_executor::context::now().as_nanos() as i64;
+    if times.is_null() {
+        return [Some(now_ns); 2];
     }
-    system!(SYS_utimensat, fd, std::ptr::null::<libc::c_char>(), times, 0) as c_int
+    // SAFETY: the caller vouches for the times.
+    let times = unsafe { slice::from_raw_parts(times, 2) };
+    [0, 1].map(|index| match times[index] {
+        time if time.tv_nsec == libc::UTIME_OMIT => None,
+        time if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
+        time => Some(shapes::from_1970(time.tv_sec, time.tv_nsec)),
+    })
+}
+
+/// # Safety
+/// As of libc's `futimens`: `new` is null or two of them.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn futimens(fd: c_int, new: *const libc::timespec) -> c_int {
+    simulated!(fd, |disks| {
+        // SAFETY: the caller vouches for the times.
+        let [read, written] = unsafe { times(new) };
+        let set = |volume: &mut Volume, handle| volume.set_times(handle, read, written);
+        on_file(&disks, fd, Cost::Write, set).map(|()| 0)
+    });
+    system!(SYS_utimensat, fd, std::ptr::null::<libc::c_char>(), new, 0) as c_int
 }
 
 // ------------------------------------------------------------ descriptors themselves
@@ -345,6 +339,38 @@ extern "C-unwind" fn flock(fd: c_int, what: c_int) -> c_int {
     system!(SYS_flock, fd, what) as c_int
 }
 
+/// Two numbers for one simulated file are given by `dup` alone: a number that the caller chooses is the
+/// system's.
+#[unsafe(no_mangle)]
+extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
+    if of_fd(from).or_else(|| of_fd(to)).is_some() {
+        let _ours = threads::outside();
+        crate::console::announce(
+            "detsim: a simulated file cannot have a number of the caller's choice; dup2 fails with EBADF; \
+             have the program use dup",
+        );
+        return done(Err(Errno::EBADF));
+    }
+    system!(SYS_dup3, from, to, flags) as c_int
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
+    match from == to && of_fd(from).is_none() {
+        // The same number is no error here, and no call that the newer function makes.
+        true if system!(SYS_fcntl, from, libc::F_GETFD) >= 0 => to,
+        true => -1,
+        false => dup3(from, to, 0),
+    }
+}
+
+/// A simulated file is no device.
+#[unsafe(no_mangle)]
+extern "C" fn ioctl(fd: c_int, request: libc::c_ulong, argument: c_long) -> c_int {
+    simulated!(fd, |disks| disks.with(fd, |_, _| Err::<c_int, _>(Errno::ENOTTY)));
+    system!(SYS_ioctl, fd, request, argument) as c_int
+}
+
 /// A copy within the kernel is none that a simulated disk knows: std falls back to reading and
 /// writing.
 ///
@@ -368,11 +394,33 @@ unsafe extern "C" fn copy_file_range(
 /// # Safety
 /// As of libc's `sendfile`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sendfile64(to: RawFd, from: RawFd, at: *mut off64_t, len: size_t) -> ssize_t {
+pub(super) unsafe extern "C" fn sendfile64(
+    to: RawFd,
+    from: RawFd,
+    at: *mut off64_t,
+    len: size_t,
+) -> ssize_t {
     if of_fd(from).or_else(|| of_fd(to)).is_some() {
         return answer::<c_long>(Err(Errno::EINVAL)) as ssize_t;
     }
     system!(SYS_sendfile, to, from, at, len) as ssize_t
+}
+
+/// # Safety
+/// As of libc's `splice`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn splice(
+    from: c_int,
+    from_at: *mut off64_t,
+    to: c_int,
+    to_at: *mut off64_t,
+    len: size_t,
+    flags: libc::c_uint,
+) -> ssize_t {
+    if of_fd(from).or_else(|| of_fd(to)).is_some() {
+        return answer::<c_long>(Err(Errno::EINVAL)) as ssize_t;
+    }
+    system!(SYS_splice, from, from_at, to, to_at, len, flags) as ssize_t
 }
 
 /// A simulated file cannot be mapped: its pages have no address.

@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use detsim_executor::threads;
-use detsim_fs::{Cost, Errno, OpenFlags, Outcome};
+use detsim_fs::{Cost, Errno, FileKind, OpenFlags, Outcome, Seek};
 use libc::{DIR, c_char, c_int, dirent64};
 
 use super::super::real::real;
@@ -73,7 +73,10 @@ unsafe extern "C-unwind" fn opendir(path: *const c_char) -> *mut DIR {
 #[unsafe(no_mangle)]
 extern "C" fn fdopendir(fd: c_int) -> *mut DIR {
     match of_fd(fd) {
-        Some(disks) => opened(disks.map(|_| fd)),
+        Some(disks) => opened(disks.and_then(|disks| {
+            let known = disks.with(fd, |volume, handle| volume.handle_metadata(handle))?;
+            if known.kind == FileKind::Dir { Ok(fd) } else { Err(Errno::ENOTDIR) }
+        })),
         None => real!(fdopendir: fn(c_int) -> *mut DIR, fd),
     }
 }
@@ -81,7 +84,7 @@ extern "C" fn fdopendir(fd: c_int) -> *mut DIR {
 /// # Safety
 /// As of libc's `readdir`: the stream is open.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn readdir64(of: *mut DIR) -> *mut dirent64 {
+pub(super) unsafe extern "C" fn readdir64(of: *mut DIR) -> *mut dirent64 {
     let Some(fd) = descriptor(of) else {
         return real!(readdir64: fn(*mut DIR) -> *mut dirent64, of);
     };
@@ -122,6 +125,18 @@ unsafe extern "C" fn dirfd(of: *mut DIR) -> c_int {
     match descriptor(of) {
         Some(fd) => answer(Ok(fd)) as c_int,
         None => real!(dirfd: fn(*mut DIR) -> c_int, of),
+    }
+}
+
+/// # Safety
+/// As of libc's `rewinddir`: the stream is open.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rewinddir(of: *mut DIR) {
+    let Some(fd) = descriptor(of) else {
+        return real!(rewinddir: fn(*mut DIR) -> (), of);
+    };
+    if let Some(Ok(disks)) = of_fd(fd) {
+        let _start = disks.with(fd, |volume, handle| volume.seek(handle, Seek::Start(0)));
     }
 }
 

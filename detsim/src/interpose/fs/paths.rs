@@ -1,15 +1,14 @@
-//! The functions on paths.
+//! The functions on paths alone; those that may name a directory besides are in `at.rs`.
 //!
 //! Each asks whose the path is, does the call on the disk of the node that runs, or makes the same
 //! system call that libc would.
 
 use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
 use detsim_fs::{Cost, Disks, Errno, Metadata, OpenFlags, Outcome, Volume};
-use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, size_t, ssize_t};
+use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, off64_t, size_t};
 
 use super::{
     answer, done, fifo, is_input, is_of_system, of_fd, of_path, on_file, own, shapes,
@@ -45,7 +44,11 @@ macro_rules! looked_at {
 /// # Safety
 /// As of libc's `open`: the path ends in a zero.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+pub(super) unsafe extern "C-unwind" fn open64(
+    path: *const c_char,
+    flags: c_int,
+    mode: mode_t,
+) -> c_int {
     let simulated = if looks_only(flags) { looked_at!(path) } else { simulated!(path) };
     if let Some((disks, path)) = simulated {
         if let Some(fd) = fifo::open(&disks, path, flags) {
@@ -76,7 +79,7 @@ unsafe extern "C-unwind" fn openat64(
     flags: c_int,
     mode: mode_t,
 ) -> c_int {
-    if dir == AT_FDCWD {
+    if dir == AT_FDCWD || simulated!(path).is_some_and(|(_, path)| path.is_absolute()) {
         // SAFETY: the arguments are the caller's, for the same call.
         return unsafe { open64(path, flags, mode) };
     }
@@ -107,12 +110,12 @@ fn cost(flags: OpenFlags) -> Cost {
 }
 
 /// A look at names and metadata.
-fn look<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
+pub(super) fn look<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
     disks.blocking(Cost::Read, |disks| disks.names(f))
 }
 
 /// A change of names.
-fn change<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
+pub(super) fn change<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
     disks.blocking(Cost::Write, |disks| disks.names(f))
 }
 
@@ -125,7 +128,7 @@ fn looks_only(flags: c_int) -> bool {
 /// # Safety
 /// As of libc's `stat`: the path ends in a zero, `to` is valid for writes.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn stat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
+pub(super) unsafe extern "C-unwind" fn stat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { fstatat64(AT_FDCWD, path, to, 0) }
 }
@@ -133,7 +136,10 @@ unsafe extern "C-unwind" fn stat64(path: *const c_char, to: *mut libc::stat64) -
 /// # Safety
 /// As of libc's `lstat`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn lstat64(path: *const c_char, to: *mut libc::stat64) -> c_int {
+pub(super) unsafe extern "C-unwind" fn lstat64(
+    path: *const c_char,
+    to: *mut libc::stat64,
+) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { fstatat64(AT_FDCWD, path, to, libc::AT_SYMLINK_NOFOLLOW) }
 }
@@ -141,7 +147,7 @@ unsafe extern "C-unwind" fn lstat64(path: *const c_char, to: *mut libc::stat64) 
 /// # Safety
 /// As of libc's `fstatat`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn fstatat64(
+pub(super) unsafe extern "C-unwind" fn fstatat64(
     dir: c_int,
     path: *const c_char,
     to: *mut libc::stat64,
@@ -202,43 +208,6 @@ fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metada
 }
 
 /// # Safety
-/// As of libc's `access`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn access(path: *const c_char, mode: c_int) -> c_int {
-    if let Some((disks, path)) = looked_at!(path) {
-        let wants = |bit: c_int| mode & bit != 0;
-        let ask = |volume: &mut Volume| {
-            volume.access(path, wants(libc::R_OK), wants(libc::W_OK), wants(libc::X_OK))
-        };
-        match look(&disks, ask) {
-            Err(errno) if is_input(path, errno) => {}
-            outcome => return done(outcome),
-        }
-    }
-    system!(SYS_faccessat, AT_FDCWD, path, mode) as c_int
-}
-
-/// # Safety
-/// As of libc's `readlink`: the path ends in a zero, `to` is valid for `len` bytes.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn readlink(path: *const c_char, to: *mut c_char, len: size_t) -> ssize_t {
-    if let Some((disks, path)) = looked_at!(path) {
-        match look(&disks, |volume| volume.read_link(path)) {
-            Err(errno) if is_input(path, errno) => {}
-            Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
-            Ok(target) => {
-                let target = target.as_os_str().as_bytes();
-                let len = target.len().min(len);
-                // SAFETY: the caller vouches for the place.
-                unsafe { to.cast::<u8>().copy_from_nonoverlapping(target.as_ptr(), len) };
-                return len as ssize_t;
-            }
-        }
-    }
-    system!(SYS_readlinkat, AT_FDCWD, path, to, len) as ssize_t
-}
-
-/// # Safety
 /// As of libc's `realpath`: the path ends in a zero, `to` is null or has room for a path.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
@@ -275,7 +244,7 @@ macro_rules! names {
         /// # Safety
         /// As of libc's: the path ends in a zero.
         #[unsafe(no_mangle)]
-        unsafe extern "C-unwind" fn $name(path: *const c_char $(, $argument: $type)*) -> c_int {
+        pub(super) unsafe extern "C-unwind" fn $name(path: *const c_char $(, $argument: $type)*) -> c_int {
             if let Some((disks, $at)) = simulated!(path) {
                 return done(change(&disks, |$volume| $do));
             }
@@ -288,25 +257,27 @@ macro_rules! names {
 names! {
     fn rmdir(), |volume, at| volume.remove_dir(at),
         |path| system!(SYS_unlinkat, AT_FDCWD, path, libc::AT_REMOVEDIR);
-    fn unlink(), |volume, at| volume.remove_file(at),
-        |path| system!(SYS_unlinkat, AT_FDCWD, path, 0);
-    fn chmod(mode: mode_t), |volume, at| volume.set_mode(at, mode),
-        |path, mode| system!(SYS_fchmodat, AT_FDCWD, path, mode);
     fn chdir(), |volume, at| volume.set_current_dir(at),
         |path| system!(SYS_chdir, path);
-    fn chown(_user: libc::uid_t, _group: libc::gid_t), |volume, at| volume.metadata(at).map(|_| ()),
-        |path, user, group| system!(SYS_fchownat, AT_FDCWD, path, user, group, 0);
-    fn lchown(_user: libc::uid_t, _group: libc::gid_t),
-        |volume, at| volume.symlink_metadata(at).map(|_| ()),
-        |path, user, group| {
-            system!(SYS_fchownat, AT_FDCWD, path, user, group, libc::AT_SYMLINK_NOFOLLOW)
-        };
+    fn chroot(), |volume, at| volume.metadata(at).and(Err(Errno::EPERM)),
+        |path| system!(SYS_chroot, path);
+    fn truncate64(size: off64_t), |volume, at| cut(volume, at, size),
+        |path, size| system!(SYS_truncate, path, size);
+}
+
+fn cut(volume: &mut Volume, path: &Path, size: off64_t) -> Outcome<()> {
+    let size = u64::try_from(size).map_err(|_| Errno::EINVAL)?;
+    let writes = OpenFlags { write: true, ..OpenFlags::default() };
+    let handle = volume.open(path, writes, 0)?;
+    let done = volume.set_len(handle, size);
+    volume.close(handle)?;
+    done
 }
 
 /// # Safety
 /// As of libc's `mkdir`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
+pub(super) unsafe extern "C-unwind" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
     if let Some((disks, path)) = simulated!(path) {
         let make = |disks: &Disks| disks.names(|volume| volume.create_dir(path, mode));
         return done(disks.blocking(Cost::Write, |disks| match make(disks) {
@@ -315,100 +286,6 @@ unsafe extern "C-unwind" fn mkdir(path: *const c_char, mode: mode_t) -> c_int {
         }));
     }
     system!(SYS_mkdirat, AT_FDCWD, path, mode) as c_int
-}
-
-/// # Safety
-/// As of libc's `unlinkat`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn unlinkat(dir: c_int, path: *const c_char, flags: c_int) -> c_int {
-    let whose =
-        if dir == AT_FDCWD { simulated!(path).map(|(disks, _)| Ok(disks)) } else { of_fd(dir) };
-    if let (Some(disks), Some((_, path))) = (whose, simulated!(path)) {
-        let remove = |volume: &mut Volume| match flags & libc::AT_REMOVEDIR != 0 {
-            true => volume.remove_dir(path),
-            false => volume.remove_file(path),
-        };
-        return done(disks.and_then(|disks| match dir {
-            AT_FDCWD => change(&disks, remove),
-            dir => disks.blocking(Cost::Write, |disks| disks.within(dir, remove)),
-        }));
-    }
-    system!(SYS_unlinkat, dir, path, flags) as c_int
-}
-
-/// # Safety
-/// As of libc's `rename`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn rename(from: *const c_char, to: *const c_char) -> c_int {
-    match (simulated!(from), simulated!(to)) {
-        (Some((disks, from)), Some((_, to))) => {
-            done(change(&disks, |volume| volume.rename(from, to)))
-        }
-        (None, None) => system!(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to) as c_int,
-        _ => done(Err(Errno::EXDEV)),
-    }
-}
-
-/// # Safety
-/// As of libc's `renameat`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn renameat(
-    from_dir: c_int,
-    from: *const c_char,
-    to_dir: c_int,
-    to: *const c_char,
-) -> c_int {
-    // SAFETY: the arguments are the caller's, for the same call.
-    unsafe { renameat2(from_dir, from, to_dir, to, 0) }
-}
-
-/// Paths below an open directory of a simulated disk are refused, and of the flags all but
-/// `RENAME_NOREPLACE`.
-///
-/// # Safety
-/// As of libc's `renameat2`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn renameat2(
-    from_dir: c_int,
-    from: *const c_char,
-    to_dir: c_int,
-    to: *const c_char,
-    flags: c_uint,
-) -> c_int {
-    let is_plain = from_dir == AT_FDCWD && to_dir == AT_FDCWD;
-    match (simulated!(from), simulated!(to)) {
-        (Some((disks, from)), Some((_, to))) if is_plain => done(match flags {
-            0 => change(&disks, |volume| volume.rename(from, to)),
-            libc::RENAME_NOREPLACE => change(&disks, |volume| match volume.symlink_metadata(to) {
-                Err(Errno::ENOENT) => volume.rename(from, to),
-                there => there.and(Err(Errno::EEXIST)),
-            }),
-            _ => Err(Errno::EINVAL),
-        }),
-        (Some(_), Some(_)) if of_fd(from_dir).or_else(|| of_fd(to_dir)).is_some() => {
-            done(Err(Errno::EXDEV))
-        }
-        (None, None) | (Some(_), Some(_)) => {
-            system!(SYS_renameat2, from_dir, from, to_dir, to, flags) as c_int
-        }
-        _ => done(Err(Errno::EXDEV)),
-    }
-}
-
-/// # Safety
-/// As of libc's `mkdirat`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn mkdirat(dir: c_int, path: *const c_char, mode: mode_t) -> c_int {
-    if dir == AT_FDCWD {
-        // SAFETY: the arguments are the caller's, for the same call.
-        return unsafe { mkdir(path, mode) };
-    }
-    if let (Some(disks), Some((_, path))) = (of_fd(dir), simulated!(path)) {
-        let make = |volume: &mut Volume| volume.create_dir(path, mode);
-        let make = |disks: &Disks| disks.within(dir, make);
-        return done(disks.and_then(|disks| disks.blocking(Cost::Write, make)));
-    }
-    system!(SYS_mkdirat, dir, path, mode) as c_int
 }
 
 /// # Safety
@@ -422,46 +299,6 @@ unsafe extern "C-unwind" fn openat(
 ) -> c_int {
     // SAFETY: the arguments are the caller's, for the same call.
     unsafe { openat64(dir, path, flags, mode) }
-}
-
-/// # Safety
-/// As of libc's `linkat`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn linkat(
-    from_dir: c_int,
-    from: *const c_char,
-    to_dir: c_int,
-    to: *const c_char,
-    flags: c_int,
-) -> c_int {
-    match (simulated!(from), simulated!(to)) {
-        (Some((disks, from)), Some((_, to))) if (from_dir, to_dir) == (AT_FDCWD, AT_FDCWD) => {
-            done(change(&disks, |volume| volume.hard_link(from, to)))
-        }
-        (None, None) => system!(SYS_linkat, from_dir, from, to_dir, to, flags) as c_int,
-        _ => done(Err(Errno::EXDEV)),
-    }
-}
-
-/// # Safety
-/// As of libc's `link`.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn link(from: *const c_char, to: *const c_char) -> c_int {
-    // SAFETY: the arguments are the caller's, for the same call.
-    unsafe { linkat(AT_FDCWD, from, AT_FDCWD, to, 0) }
-}
-
-/// # Safety
-/// As of libc's `symlink`: both paths end in a zero.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn symlink(target: *const c_char, path: *const c_char) -> c_int {
-    if let Some((disks, path)) = simulated!(path) {
-        // SAFETY: the caller vouches for it.
-        let target = unsafe { std::ffi::CStr::from_ptr(target) }.to_bytes();
-        let target = Path::new(std::ffi::OsStr::from_bytes(target));
-        return done(change(&disks, |volume| volume.symlink(target, path)));
-    }
-    system!(SYS_symlinkat, target, AT_FDCWD, path) as c_int
 }
 
 /// # Safety

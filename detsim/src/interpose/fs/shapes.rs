@@ -17,6 +17,8 @@ const NS_PER_S: i64 = 1_000_000_000;
 const OWNER: u32 = 1000;
 const DEVICE: u64 = 0xDE75;
 const BLOCK: u32 = 4096;
+/// What a system of 64 bits says of every file; libc's own constant is 0 there.
+const LARGE_FILE: c_int = if cfg!(target_arch = "aarch64") { 0o400_000 } else { 0o100_000 };
 
 /// Seconds since 1970, and nanoseconds.
 fn since_1970(ns: i64) -> (i64, i64) {
@@ -131,5 +133,6 @@ pub(super) fn bits(flags: OpenFlags) -> c_int {
         (flags.direct, libc::O_DIRECT),
         (flags.path_only, libc::O_PATH),
     ];
-    named.iter().filter(|(is_set, _)| *is_set).fold(access, |bits, (_, bit)| bits | bit)
+    let large = access | LARGE_FILE;
+    named.iter().filter(|(is_set, _)| *is_set).fold(large, |bits, (_, bit)| bits | bit)
 }
