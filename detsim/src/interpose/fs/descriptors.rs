@@ -6,12 +6,12 @@
 use std::os::fd::RawFd;
 use std::slice;
 
-use detsim_executor::threads;
+use detsim_executor::{OpKind, threads};
 use detsim_fs::{Cost, Disks, Errno, LockKind, Outcome, Seek, Volume};
 use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
 use super::paths::system;
-use super::{answer, disks, done, of_fd, on_file, shapes};
+use super::{answer, disks, done, fifo, of_fd, on_file, shapes};
 use crate::interpose::net::calls as net;
 
 /// Answers for a descriptor of a simulated disk, or goes on to the system.
@@ -75,7 +75,9 @@ unsafe fn write_from(
 pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: size_t) -> ssize_t {
     // SAFETY: the caller vouches for the place.
     let read = unsafe { read_into(fd, None, to, len).or_else(|| net::reads(fd, to, len)) };
-    read.unwrap_or_else(|| system!(SYS_read, fd, to, len) as ssize_t)
+    read.unwrap_or_else(|| {
+        fifo::in_turn(fd, OpKind::Read, || system!(SYS_read, fd, to, len)) as ssize_t
+    })
 }
 
 /// # Safety
@@ -106,7 +108,9 @@ pub(super) unsafe extern "C-unwind" fn write(
 ) -> ssize_t {
     // SAFETY: the caller vouches for the bytes.
     let written = unsafe { write_from(fd, None, from, len).or_else(|| net::writes(fd, from, len)) };
-    written.unwrap_or_else(|| system!(SYS_write, fd, from, len) as ssize_t)
+    written.unwrap_or_else(|| {
+        fifo::in_turn(fd, OpKind::Write, || system!(SYS_write, fd, from, len)) as ssize_t
+    })
 }
 
 /// # Safety
@@ -274,7 +278,7 @@ extern "C" fn close(fd: c_int) -> c_int {
         return 0;
     }
     net::closes(fd);
-    system!(SYS_close, fd) as c_int
+    fifo::closing(fd, || system!(SYS_close, fd)) as c_int
 }
 
 /// The third argument is a number, a pointer or none: it is passed on as it came.
@@ -298,13 +302,23 @@ pub(super) extern "C-unwind" fn fcntl(fd: c_int, what: c_int, argument: c_long) 
         }),
         _ => Err(Errno::EINVAL),
     });
-    let given = system!(SYS_fcntl, fd, what, argument) as c_int;
-    match what {
-        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => net::duplicated(fd, given),
-        libc::F_SETFL => net::set_waits(fd, argument as c_int & libc::O_NONBLOCK == 0),
-        _ => {}
+    if let Some(done) = fifo::flags(fd, what, argument) {
+        return done;
     }
-    given
+    let call = || system!(SYS_fcntl, fd, what, argument);
+    match what {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => {
+            let given = fifo::copying(fd, call) as c_int;
+            net::duplicated(fd, given);
+            given
+        }
+        libc::F_SETFL => {
+            let given = call() as c_int;
+            net::set_waits(fd, argument as c_int & libc::O_NONBLOCK == 0);
+            given
+        }
+        _ => call() as c_int,
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -315,7 +329,7 @@ extern "C-unwind" fn fcntl64(fd: c_int, what: c_int, argument: c_long) -> c_int 
 #[unsafe(no_mangle)]
 extern "C" fn dup(fd: c_int) -> c_int {
     simulated!(fd, |disks| disks.duplicate(fd));
-    let given = system!(SYS_dup, fd) as c_int;
+    let given = fifo::copying(fd, || system!(SYS_dup, fd)) as c_int;
     net::duplicated(fd, given);
     given
 }
@@ -362,13 +376,6 @@ extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
         true => -1,
         false => dup3(from, to, 0),
     }
-}
-
-/// A simulated file is no device.
-#[unsafe(no_mangle)]
-extern "C" fn ioctl(fd: c_int, request: libc::c_ulong, argument: c_long) -> c_int {
-    simulated!(fd, |disks| disks.with(fd, |_, _| Err::<c_int, _>(Errno::ENOTTY)));
-    system!(SYS_ioctl, fd, request, argument) as c_int
 }
 
 /// A copy within the kernel is none that a simulated disk knows: std falls back to reading and

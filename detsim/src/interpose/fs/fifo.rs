@@ -2,30 +2,36 @@
 //!
 //! Owns: `mkfifo`, and what opening a FIFO gives: a descriptor of the system's own, which behaves as any
 //! other does and which tasks wait for as for those that a program has from elsewhere. Does not own: the
-//! name, with its permissions and what becomes of it, which is the disk's.
+//! name, with its permissions and what becomes of it, which is the disk's, and waiting (`fifo/turns.rs`).
 //!
-//! An open that waits for its partner, as one without `O_NONBLOCK` may, waits in the system, and the run
-//! with it.
+//! An open, a read or a write that waits, as one without `O_NONBLOCK` may, waits in the wait graph, while the
+//! others run: to the system the descriptor is one that never waits.
 
-use std::cell::{Cell, RefCell};
+mod turns;
+
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use detsim_executor::{Deadline, Device, NodeId, Sim, context};
+use detsim_executor::{Deadline, Device, NodeId, OpKind, Sim, context};
 use detsim_fs::{Disks, Errno, FileKind, Outcome};
 use libc::{AT_FDCWD, c_char, c_int, c_long, mode_t};
 
 use super::paths::system;
-use super::{answer, done, of_path};
+use super::{answer, disks, done, of_path};
+use turns::{End, Key, Turns};
 
 /// The pipes behind the FIFOs of one run, by node and inode.
 #[derive(Default)]
 struct Fifos {
     /// Each a descriptor that is open for nothing, and keeps its pipe there.
-    pipes: RefCell<BTreeMap<(NodeId, u64), OwnedFd>>,
+    pipes: RefCell<BTreeMap<Key, OwnedFd>>,
+    turns: Turns,
 }
 
 impl Device for Fifos {
@@ -36,10 +42,8 @@ impl Device for Fifos {
     fn handle(&self) {}
 }
 
-thread_local! {
-    /// Whether a run of this thread, or of one that it has driven before, has FIFOs: no other open asks.
-    static USED: Cell<bool> = const { Cell::new(false) };
-}
+/// Whether a run of this process has, or had, FIFOs: no other open asks.
+static USED: AtomicBool = AtomicBool::new(false);
 
 /// # Safety
 /// As of libc's `mkfifo`: the path ends in a zero.
@@ -64,7 +68,7 @@ fn make(disks: &Disks, path: &Path, mode: mode_t) -> Outcome<()> {
 }
 
 fn fifos(sim: &Sim) -> Rc<Fifos> {
-    USED.set(true);
+    USED.store(true, Relaxed);
     sim.device().unwrap_or_else(|| {
         let made = Rc::new(Fifos::default());
         sim.add_device(Rc::clone(&made) as Rc<dyn Device>);
@@ -78,7 +82,7 @@ fn node() -> NodeId {
 
 /// Opens the FIFO of this name; `None` where it is none.
 pub(super) fn open(disks: &Disks, path: &Path, flags: c_int) -> Option<c_int> {
-    if !USED.get() || flags & libc::O_PATH != 0 {
+    if !USED.load(Relaxed) || flags & libc::O_PATH != 0 {
         return None;
     }
     let known = disks.names(|volume| volume.metadata(path)).ok()?;
@@ -95,12 +99,117 @@ fn open_known(disks: &Disks, path: &Path, ino: u64, flags: c_int) -> Outcome<c_l
     disks.names(|volume| volume.access(path, reads, writes, false))?;
     let sim = context::sim().ok_or(Errno::EBADF)?;
     let fifos = fifos(&sim);
-    let mut pipes = fifos.pipes.borrow_mut();
-    let pipe = match pipes.entry((node(), ino)) {
-        std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-        std::collections::btree_map::Entry::Vacant(place) => place.insert(pipe(ino)?),
+    let key = (node(), ino);
+    let path = {
+        let mut pipes = fifos.pipes.borrow_mut();
+        let pipe = match pipes.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(pipe(ino)?),
+        };
+        format!("/proc/self/fd/{}", pipe.as_raw_fd())
     };
-    open_at(&format!("/proc/self/fd/{}", pipe.as_raw_fd()), flags & !libc::O_CREAT)
+    let waits = flags & libc::O_NONBLOCK == 0;
+    let open = || open_at(&path, flags & !libc::O_CREAT | libc::O_NONBLOCK);
+    let fd = loop {
+        match open() {
+            Err(Errno::ENXIO) if waits => fifos.turns.wait(&sim, key, OpKind::Write)?,
+            opened => break opened? as c_int,
+        }
+    };
+    fifos.turns.set(fd, Some(End { key, waits }));
+    fifos.turns.wake(&sim, key);
+    while waits && !writes && !has_met_a_writer(fd) {
+        if let Err(errno) = fifos.turns.wait(&sim, key, OpKind::Read) {
+            fifos.turns.set(fd, None);
+            system!(SYS_close, fd);
+            return Err(errno);
+        }
+    }
+    Ok(fd.into())
+}
+
+/// Has a FIFO's reader had a writer since it was opened?
+fn has_met_a_writer(reader: c_int) -> bool {
+    let mut asked = libc::pollfd { fd: reader, events: libc::POLLIN, revents: 0 };
+    // SAFETY: the structure is valid for the call.
+    let told = unsafe { libc::poll(&raw mut asked, 1, 0) };
+    if told > 0 && asked.revents & (libc::POLLIN | libc::POLLHUP) != 0 {
+        return true;
+    }
+    // There is nothing to read: whether a writer is there is whether more may come.
+    let mut byte = 0_u8;
+    system!(SYS_read, reader, &raw mut byte, 1) < 0 && failure() == Errno::EAGAIN
+}
+
+// ------------------------------------------------------------ calls on its descriptors
+
+/// What is known of a descriptor of the system in a run.
+fn end_of(fd: c_int) -> Option<(Rc<Fifos>, Sim, End)> {
+    if !USED.load(Relaxed) {
+        return None;
+    }
+    disks()?;
+    let sim = context::sim()?;
+    let fifos = sim.device::<Fifos>()?;
+    let end = fifos.turns.end(fd)?;
+    Some((fifos, sim, end))
+}
+
+/// Makes a call on a descriptor of the system, and waits where it is a FIFO's that is to wait.
+pub(super) fn in_turn(fd: c_int, to: OpKind, call: impl Fn() -> c_long) -> c_long {
+    let Some((fifos, sim, End { key, waits })) = end_of(fd) else { return call() };
+    loop {
+        let gave = call();
+        if gave >= 0 || !waits || failure() != Errno::EAGAIN {
+            if gave > 0 {
+                fifos.turns.wake(&sim, key);
+            }
+            return gave;
+        }
+        if let Err(errno) = fifos.turns.wait(&sim, key, to) {
+            return answer(Err::<c_long, _>(errno));
+        }
+    }
+}
+
+/// Makes the call that closes a descriptor of the system.
+pub(super) fn closing(fd: c_int, call: impl FnOnce() -> c_long) -> c_long {
+    let known = end_of(fd);
+    if let Some((fifos, ..)) = &known {
+        fifos.turns.set(fd, None);
+    }
+    let closed = call();
+    if let Some((fifos, sim, end)) = known {
+        fifos.turns.wake(&sim, end.key);
+    }
+    closed
+}
+
+/// Makes a call that gives another number for a descriptor of the system.
+pub(super) fn copying(fd: c_int, call: impl FnOnce() -> c_long) -> c_long {
+    let twin = call();
+    if let (Some((fifos, _, end)), Ok(twin)) = (end_of(fd), c_int::try_from(twin))
+        && twin >= 0
+    {
+        fifos.turns.set(twin, Some(end));
+    }
+    twin
+}
+
+/// `fcntl` about the flags of a FIFO's descriptor; `None` for all else.
+pub(super) fn flags(fd: c_int, what: c_int, argument: c_long) -> Option<c_int> {
+    if !matches!(what, libc::F_GETFL | libc::F_SETFL) {
+        return None;
+    }
+    let (fifos, _, end) = end_of(fd)?;
+    let hidden: c_int = if end.waits { libc::O_NONBLOCK } else { 0 };
+    if what == libc::F_GETFL {
+        let known = system!(SYS_fcntl, fd, what) as c_int;
+        return Some(if known < 0 { known } else { known & !hidden });
+    }
+    let asked = argument as c_int;
+    fifos.turns.set(fd, Some(End { waits: asked & libc::O_NONBLOCK == 0, ..end }));
+    Some(system!(SYS_fcntl, fd, what, asked | libc::O_NONBLOCK) as c_int)
 }
 
 /// A pipe of the system with the manners of a FIFO. Only a file has them; its name goes at once.

@@ -238,3 +238,65 @@ fn a_fifo_is_in_a_run_what_it_is_on_the_system() {
     assert!(expected.iter().any(|call| call.contains("Some(6)")), "{expected:#?}");
     assert_eq!(inside, expected);
 }
+
+/// What comes through a FIFO: opening it and reading from it wait for whoever writes.
+fn all_of_a_fifo(at: &Path) -> io::Result<Seen> {
+    let mut bytes = Vec::new();
+    File::open(at)?.read_to_end(&mut bytes)?;
+    Ok(vec![format!("{} {:?}", bytes.len(), &bytes[bytes.len() - 4..])])
+}
+
+/// Opens a FIFO that nobody reads yet, and writes more than a pipe holds.
+fn fill_a_fifo(at: &Path) -> io::Result<Seen> {
+    let mut pipe = OpenOptions::new().write(true).open(at)?;
+    let mut seen = vec![shown(pipe.write_all(&[7; 200_000]))];
+    let mut twin = pipe.try_clone()?;
+    drop(pipe);
+    seen.push(shown(twin.write_all(b"end")));
+    Ok(seen)
+}
+
+fn make_fifo(at: &Path) {
+    let path = std::ffi::CString::new(at.as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: the path ends in a zero.
+    assert_eq!(unsafe { super::fifo::mkfifo(path.as_ptr(), 0o600) }, 0);
+}
+
+#[test]
+fn threads_meet_at_a_fifo_in_a_run_as_on_the_system() {
+    super::link_in();
+    let at = std::env::temp_dir().join(format!("detsim-meet-{}", std::process::id()));
+    make_fifo(&at);
+    let from = at.clone();
+    let reader = std::thread::spawn(move || all_of_a_fifo(&from));
+    let written = fill_a_fifo(&at).unwrap();
+    let expected = (written, reader.join().unwrap().unwrap());
+    fs::remove_file(&at).unwrap();
+    for seed in 0..10 {
+        let inside = Sim::new(seed).block_on(async {
+            make_fifo(Path::new("/p"));
+            let half = |name, f: fn(&Path) -> io::Result<Seen>| {
+                let call = detsim_executor::blocking(move || f(Path::new("/p")));
+                detsim_executor::context::spawn(name, call)
+            };
+            let (writer, reader) = (half("writer", fill_a_fifo), half("reader", all_of_a_fifo));
+            (writer.await.unwrap().unwrap(), reader.await.unwrap().unwrap())
+        });
+        assert_eq!(inside.unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_fifo_that_nobody_else_opens_is_a_deadlock() {
+    super::link_in();
+    // Stacks are looked up under a lock of std, for which a run of another test would wait.
+    let mut config = detsim_executor::SimConfig::default();
+    config.brief = true;
+    let sim = Sim::with_config(7, config);
+    drop(sim.node("n").spawn("reader", async {
+        make_fifo(Path::new("/p"));
+        drop(File::open("/p"));
+    }));
+    let stuck = sim.run().unwrap_err().to_string();
+    assert!(stuck.contains("pipe") && stuck.contains("reader"), "{stuck}");
+}
