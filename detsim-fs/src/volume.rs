@@ -397,6 +397,7 @@ impl Volume {
     fn settle(&mut self, durable: Vec<Durable>) {
         for Durable { at, change } in durable {
             self.medium.apply(&change, at);
+            self.medium.share(&self.live, &change);
             self.stamp(&change, at);
             change.named().into_iter().flatten().for_each(|ino| self.bury(ino));
         }

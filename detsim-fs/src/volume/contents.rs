@@ -64,8 +64,27 @@ impl Contents {
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
         for piece in pieces(offset, bytes.len()) {
             let page = self.pages.entry(piece.page).or_insert_with(|| Rc::new([0; PAGE]));
-            Rc::make_mut(page)[piece.start..piece.start + piece.len]
-                .copy_from_slice(&bytes[piece.from..piece.from + piece.len]);
+            let from = &bytes[piece.from..piece.from + piece.len];
+            if Rc::get_mut(page).is_none()
+                && let Ok(whole) = from.try_into()
+            {
+                *page = Rc::new(whole);
+                continue;
+            }
+            Rc::make_mut(page)[piece.start..piece.start + piece.len].copy_from_slice(from);
+        }
+    }
+
+    /// Shares the pages that a stretch covers whole with another copy of the file, where they are the same
+    /// there.
+    pub(crate) fn share(&mut self, other: &Self, offset: u64, len: usize) {
+        for piece in pieces(offset, len).filter(|piece| piece.len == PAGE) {
+            if let (Some(own), Some(theirs)) =
+                (self.pages.get_mut(&piece.page), other.pages.get(&piece.page))
+                && own == theirs
+            {
+                *own = Rc::clone(theirs);
+            }
         }
     }
 
@@ -118,6 +137,22 @@ mod tests {
         let mut buf = [1; 9];
         assert_eq!(file.read(0, &mut buf), 5);
         assert_eq!(&buf[..5], &[0; 5]);
+    }
+
+    #[test]
+    fn pages_that_are_the_same_are_shared_where_they_are_covered() {
+        let (mut one, mut two) = (Contents::default(), Contents::default());
+        for file in [&mut one, &mut two] {
+            file.write(0, &[7; 3 * PAGE]);
+        }
+        two.write(PAGE as u64, b"other");
+        one.share(&two, 1, 3 * PAGE - 1);
+        let shared = [0, 1, 2].map(|page| Rc::ptr_eq(&one.pages[&page], &two.pages[&page]));
+        assert_eq!(shared, [false, false, true]);
+        two.write(2 * PAGE as u64, &[8; PAGE]);
+        let mut buf = [0; 1];
+        one.set_size(3 * PAGE as u64);
+        assert_eq!((one.read(2 * PAGE as u64, &mut buf), buf), (1, [7]));
     }
 
     #[test]

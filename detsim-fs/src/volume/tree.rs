@@ -174,6 +174,16 @@ impl Tree {
         }
     }
 
+    /// Bytes of a file have come to this tree that are in the other one too: whole pages are kept once.
+    pub(crate) fn share(&mut self, other: &Self, change: &Change) {
+        let Change::Data { ino, offset, bytes } = change else { return };
+        if let (Some(Inode { kind: Kind::File(own), .. }), Some(theirs)) =
+            (self.at_mut(*ino), other.find(*ino).and_then(Inode::file))
+        {
+            own.share(theirs, *offset, bytes.len());
+        }
+    }
+
     fn resize(&mut self, ino: Ino, size: u64) {
         if let Some(Inode { kind: Kind::File(contents), .. }) = self.at_mut(ino) {
             contents.set_size(size);
