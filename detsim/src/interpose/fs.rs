@@ -174,6 +174,12 @@ pub(super) fn control(fd: c_int, what: c_int, argument: c_long) -> c_int {
     descriptors::fcntl(fd, what, argument)
 }
 
+/// `ioctl` on a simulated file, which is no device; `None` for what is the system's.
+pub(super) fn no_device(fd: c_int) -> Option<c_int> {
+    let refused = |disks: Rc<Disks>| disks.with(fd, |_, _| Err(Errno::ENOTTY));
+    of_fd(fd).map(|disks| done(disks.and_then(refused)))
+}
+
 /// `io_uring_setup`: a ring would pass by the simulation. Of a run it is refused, as by a kernel that has
 /// none, and named.
 ///

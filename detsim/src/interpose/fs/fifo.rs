@@ -18,12 +18,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use detsim_executor::{Deadline, Device, NodeId, OpKind, Sim, context};
+use detsim_executor::{Deadline, Device, NodeId, OpKind, Sim, context, threads};
 use detsim_fs::{Disks, Errno, FileKind, Outcome};
 use libc::{AT_FDCWD, c_char, c_int, c_long, mode_t};
 
 use super::paths::system;
-use super::{answer, disks, done, of_path};
+use super::{answer, done, of_path};
 use turns::{End, Key, Turns};
 
 /// The pipes behind the FIFOs of one run, by node and inode.
@@ -131,8 +131,9 @@ fn open_known(disks: &Disks, path: &Path, ino: u64, flags: c_int) -> Outcome<c_l
 /// Has a FIFO's reader had a writer since it was opened?
 fn has_met_a_writer(reader: c_int) -> bool {
     let mut asked = libc::pollfd { fd: reader, events: libc::POLLIN, revents: 0 };
-    // SAFETY: the structure is valid for the call.
-    let told = unsafe { libc::poll(&raw mut asked, 1, 0) };
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let no_mask = std::ptr::null::<libc::sigset_t>();
+    let told = system!(SYS_ppoll, &raw mut asked, 1, &raw const at_once, no_mask, 0);
     if told > 0 && asked.revents & (libc::POLLIN | libc::POLLHUP) != 0 {
         return true;
     }
@@ -148,7 +149,11 @@ fn end_of(fd: c_int) -> Option<(Rc<Fifos>, Sim, End)> {
     if !USED.load(Relaxed) {
         return None;
     }
-    disks()?;
+    // Nothing is made here: what another run of this process has used is none of this one's.
+    context::glance(|_| ())?;
+    if threads::is_outside() {
+        return None;
+    }
     let sim = context::sim()?;
     let fifos = sim.device::<Fifos>()?;
     let end = fifos.turns.end(fd)?;

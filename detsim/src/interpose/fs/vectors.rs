@@ -10,7 +10,7 @@ use libc::{c_int, c_long, c_void, iovec, off64_t, ssize_t};
 
 use super::paths::system;
 use super::{answer, descriptors, of_fd};
-use crate::interpose::net;
+use crate::interpose::net::calls as net;
 
 /// The most parts of one call, on Linux.
 const PARTS_MAX: usize = 1024;

@@ -498,6 +498,9 @@ pub(in crate::interpose) fn set_waits(fd: c_int, waits: bool) {
 /// As of libc's.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, argument: *mut c_void) -> c_int {
+    if let Some(refused) = crate::interpose::fs::no_device(fd) {
+        return refused;
+    }
     if what == libc::FIONBIO && table::find(fd).is_some() {
         // SAFETY: the call takes a number there.
         set_waits(fd, unsafe { *argument.cast::<c_int>() } == 0);
