@@ -30,4 +30,5 @@ fn show(recorded: &Recorded) {
         options.format = format;
         trace::export(recorded, &options);
     }
+    trace::pcap(recorded);
 }

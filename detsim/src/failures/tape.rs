@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use detsim_executor::rng::hash_bytes;
@@ -87,7 +87,7 @@ impl Tape {
     /// Where there is no file, or not one that this version can use.
     pub(crate) fn read(path: &Path) -> Result<Self, Unreadable> {
         let unreadable = |why| Unreadable { path: path.to_owned(), why };
-        let bytes = fs::read(path).map_err(|error| unreadable(Why::Io(error)))?;
+        let bytes = bytes_of(path).map_err(|error| unreadable(Why::Io(error)))?;
         Self::from_bytes(&bytes).map_err(unreadable)
     }
 
@@ -97,6 +97,17 @@ impl Tape {
         fs::write(&partial, self.to_bytes())?;
         fs::rename(partial, path)
     }
+}
+
+/// The bytes of a file; of one that does not begin as a tape, no more than shows that.
+fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let mut bytes = Vec::new();
+    file.by_ref().take(NAME.len() as u64).read_to_end(&mut bytes)?;
+    if bytes == NAME {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 impl fmt::Display for Unreadable {

@@ -38,6 +38,8 @@ fn a_tape_survives_the_trip() {
     assert_eq!(Tape::read(&path).unwrap(), tape());
     assert_eq!(fs::read(&path).unwrap(), tape().to_bytes(), "equal tapes have equal bytes");
     assert!(Tape::read(&directory.join("none.bin")).is_err());
+    let endless = Tape::read("/dev/zero".as_ref()).expect_err("it is no tape");
+    assert!(endless.to_string().contains("it is no file of choices"), "{endless}");
     fs::remove_dir_all(directory).unwrap();
 }
 
