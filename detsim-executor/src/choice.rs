@@ -111,6 +111,8 @@ pub struct Choices {
 /// never ends makes choices without end.
 const CHOICES_MAX: usize = if cfg!(test) { 1 << 15 } else { 8 << 20 };
 const NOTES_MAX: usize = 1 << 12;
+/// Anchors of which it is known how often they came up: 800 MiB of them.
+const SEEN_MAX: usize = if cfg!(test) { 1 << 16 } else { 8 << 20 };
 
 impl Choices {
     /// Fresh choices of a seed; memory of an earlier run is kept for re-use.
@@ -241,11 +243,22 @@ impl Choices {
         }))
     }
 
-    /// The how manieth choice of `domain` at `anchor` this is.
+    /// The how manieth choice of `domain` at `anchor` this is. Counted for so many anchors; a run with
+    /// more of them is not recorded, and its choices count anew.
     pub(crate) fn occurrence(&mut self, domain: u64, anchor: Anchor) -> u32 {
+        if self.seen.len() == SEEN_MAX {
+            self.seen.clear();
+            self.cut();
+        }
         let count = self.seen.entry((domain, anchor)).or_insert(0);
         *count += 1;
         *count - 1
+    }
+
+    /// Records nothing any more, and forgets what was recorded.
+    fn cut(&mut self) {
+        (self.recorded, self.notes) = (Vec::new(), Vec::new());
+        (self.records, self.is_cut) = (Records::Nothing, true);
     }
 
     /// Records a choice, unless it is the default; `decided` says what it was about, where that
@@ -255,7 +268,7 @@ impl Choices {
             return;
         }
         if self.recorded.len() == CHOICES_MAX {
-            (self.recorded, self.records, self.is_cut) = (Vec::new(), Records::Nothing, true);
+            self.cut();
             return;
         }
         self.recorded.push(choice);

@@ -142,6 +142,15 @@ fn a_run_without_end_does_not_fill_the_memory_with_its_trace() {
         let ended = sim.run().map_err(|failure| failure.verdict());
         (ended.err(), sim.trace().moments.len(), sim.recorded_choices().len())
     };
+    // A task alone makes no choice that is not the default, and is told the same.
+    let sim = Sim::with_config(1, config.clone());
+    drop(sim.spawn("alone", async {
+        loop {
+            yield_now().await;
+        }
+    }));
+    assert_eq!(sim.run().map_err(|failure| failure.verdict()).err(), Some("livelock"));
+    assert!(sim.with(|kernel| kernel.choices().is_cut()));
     let (ended, events, choices) = run(1_000);
     assert!(ended.is_none() && events > 2_000 && choices > 100, "{ended:?} {events} {choices}");
     assert_eq!(run(u64::MAX), (Some("livelock"), 0, 0));
