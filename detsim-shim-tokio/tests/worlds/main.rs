@@ -63,6 +63,8 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "descriptors.rs"]
             pub(crate) mod descriptors;
+            #[path = "newcomers.rs"]
+            pub(crate) mod newcomers;
             #[cfg(target_os = "linux")]
             #[path = "of_std.rs"]
             pub(crate) mod of_std;
@@ -139,6 +141,12 @@ programs! {
         broadcasts_need_permission the_same_port_twice a_dropped_socket_frees_its_port
         datagrams_reach_a_wildcard both_families_meet options_of_datagrams
         readiness_of_datagrams requests_and_answers;
+    newcomers:
+        requests_in_a_row_are_answered_in_a_row a_hundred_connects_at_once_are_all_served
+        a_reader_that_gives_up_closes_and_the_writer_hears_of_it
+        both_write_much_and_read_afterwards
+        a_server_starts_again_on_its_port_while_clients_linger a_port_of_tcp_is_not_one_of_udp
+        zero_linger_in_the_middle_of_bytes a_dual_stack_server_names_its_clients;
     unix:
         a_pair_talks listeners_are_found_by_name names_of_nobody a_closed_listener_refuses
         unread_bytes_reset_a_local_stream a_local_half_close a_local_writer_waits local_halves

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use detsim_executor::{Sim, blocking, context, sleep_until};
@@ -154,4 +155,46 @@ fn outside_of_a_run_the_systems_sockets_talk() -> io::Result<()> {
     client.set_nodelay(true)?;
     assert!(client.nodelay()?);
     Ok(())
+}
+
+/// Sets an option that std has no function for.
+#[expect(unsafe_code, reason = "std has no function for these options")]
+fn set(stream: &TcpStream, (level, name): (i32, i32), value: i32) {
+    // SAFETY: the value is valid for its length.
+    let set = unsafe {
+        let from = (&raw const value).cast();
+        libc::setsockopt(stream.as_raw_fd(), level, name, from, size_of::<i32>() as u32)
+    };
+    assert_eq!(set, 0, "{}", io::Error::last_os_error());
+    let (mut known, mut len) = (0_i32, size_of::<i32>() as u32);
+    // SAFETY: the place is valid for its length.
+    let read = unsafe {
+        let to = (&raw mut known).cast();
+        libc::getsockopt(stream.as_raw_fd(), level, name, to, &raw mut len)
+    };
+    assert_eq!((read, known), (0, value), "{}", io::Error::last_os_error());
+}
+
+#[test]
+fn options_that_are_set_by_their_numbers_have_their_effect() {
+    super::link_in();
+    let sim = Sim::new(1);
+    drop(sim.node("server").spawn("server", blocking(echo)));
+    let client = sim.node("client").spawn("client", async {
+        sleep_until(context::now() + Duration::from_millis(1)).await;
+        blocking(|| {
+            let mut stream = TcpStream::connect("10.0.0.1:80").unwrap();
+            set(&stream, (libc::SOL_SOCKET, libc::SO_KEEPALIVE), 1);
+            set(&stream, (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE), 10);
+            set(&stream, (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL), 3);
+            set(&stream, (libc::IPPROTO_TCP, libc::TCP_KEEPCNT), 4);
+            let begun = context::now();
+            let error = stream.read(&mut [0; 1]).unwrap_err();
+            (error.raw_os_error(), (context::now() - begun).as_secs())
+        })
+        .await
+    });
+    let server = sim.node("server");
+    sim.after(SECOND, move || server.crash());
+    assert_eq!(sim.block_on(client).unwrap().unwrap(), (Some(libc::ETIMEDOUT), 22));
 }
