@@ -32,6 +32,7 @@ pub(crate) use shared::{NEEDS_CURRENT_THREAD, Shared};
 pub use tokio::runtime::is_rt_shutdown_err;
 
 /// What waits for io is told that where its runtime has been shut down.
+#[cfg(any(feature = "io-std", feature = "net"))]
 pub(crate) fn gone() -> std::io::Error {
     std::io::Error::other(crate::context::SHUT_DOWN)
 }

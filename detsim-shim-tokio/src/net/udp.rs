@@ -18,7 +18,9 @@ use tokio::io::ReadBuf;
 
 use crate::net::addr::{ToSocketAddrs, each, resolve};
 use crate::net::descriptor::{Descriptor, into_fd, taken};
-use crate::net::ready::{self, Site, point, wait};
+#[cfg(feature = "io-util")]
+use crate::net::ready;
+use crate::net::ready::{Site, point, wait};
 use crate::net::world;
 
 /// A socket for datagrams.

@@ -12,7 +12,6 @@ use detsim_executor::{
 };
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::io;
 use std::panic::{Location, resume_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -188,7 +187,8 @@ impl Shared {
 
     /// # Errors
     /// tokio's, where the runtime was shut down.
-    pub(crate) fn check_open(&self) -> io::Result<()> {
+    #[cfg(any(feature = "io-std", feature = "net"))]
+    pub(crate) fn check_open(&self) -> std::io::Result<()> {
         if self.is_shut_down() { Err(super::gone()) } else { Ok(()) }
     }
 

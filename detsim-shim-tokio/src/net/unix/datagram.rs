@@ -15,7 +15,9 @@ use tokio::io::ReadBuf;
 use tokio::net::unix::SocketAddr;
 
 use crate::net::descriptor::{Descriptor, no_std};
-use crate::net::ready::{self, Site, wait};
+#[cfg(feature = "io-util")]
+use crate::net::ready;
+use crate::net::ready::{Site, wait};
 use crate::net::unix::{address_of, name_of, name_of_address};
 use crate::net::world;
 
