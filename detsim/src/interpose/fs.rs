@@ -40,6 +40,7 @@ use std::sync::OnceLock;
 
 use detsim_executor::{context, threads};
 use detsim_fs::{Cost, Disks, Errno, Handle, Outcome, Volume, is_simulated};
+pub(super) use fifo::set_waits;
 use libc::{c_char, c_int, c_long};
 pub(super) use paths::system;
 

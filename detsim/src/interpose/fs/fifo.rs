@@ -217,6 +217,14 @@ pub(super) fn flags(fd: c_int, what: c_int, argument: c_long) -> Option<c_int> {
     Some(system!(SYS_fcntl, fd, what, asked | libc::O_NONBLOCK) as c_int)
 }
 
+/// `ioctl(FIONBIO)` of a FIFO's descriptor, another word for the same flag; `None` for all else. `waits` is
+/// asked where it is one: to the system such a descriptor never waits.
+pub(in crate::interpose) fn set_waits(fd: c_int, waits: impl FnOnce() -> bool) -> Option<c_int> {
+    let (fifos, _, end) = end_of(fd)?;
+    fifos.turns.set(fd, Some(End { waits: waits(), ..end }));
+    Some(0)
+}
+
 /// A pipe of the system with the manners of a FIFO. Only a file has them; its name goes at once.
 fn pipe(ino: u64) -> Outcome<OwnedFd> {
     let path = format!("/tmp/.detsim-fifo-{}-{ino}", std::process::id());

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::time::Duration;
@@ -210,6 +211,14 @@ fn with_fifos(dir: &Path) -> io::Result<Seen> {
     fs::rename(at("p"), at("q"))?;
     let mut writer = OpenOptions::new().write(true).open(at("q"))?;
     see(shown(reader.read(&mut bytes)));
+    let waits = || {
+        // SAFETY: the call takes a descriptor.
+        unsafe { libc::fcntl(writer.as_raw_fd(), libc::F_GETFL) & libc::O_NONBLOCK == 0 }
+    };
+    let never_waits = 1;
+    // SAFETY: the call takes a number there.
+    let set = || unsafe { libc::ioctl(writer.as_raw_fd(), libc::FIONBIO, &raw const never_waits) };
+    see(format!("{:?}", (waits(), set(), waits())));
     see(shown(writer.write(b"through")));
     see(shown(reader.read(&mut bytes).map(|read| bytes[..read].to_vec())));
     drop(writer);

@@ -501,9 +501,15 @@ unsafe extern "C-unwind" fn ioctl(fd: c_int, what: libc::c_ulong, argument: *mut
     if let Some(refused) = crate::interpose::fs::no_device(fd) {
         return refused;
     }
-    if what == libc::FIONBIO && table::find(fd).is_some() {
+    if what == libc::FIONBIO {
         // SAFETY: the call takes a number there.
-        set_waits(fd, unsafe { *argument.cast::<c_int>() } == 0);
+        let waits = || unsafe { *argument.cast::<c_int>() } == 0;
+        if let Some(done) = crate::interpose::fs::set_waits(fd, waits) {
+            return done;
+        }
+        if table::find(fd).is_some() {
+            set_waits(fd, waits());
+        }
     }
     system!(SYS_ioctl, fd, what, argument) as c_int
 }
