@@ -31,6 +31,7 @@ use detsim_executor::{
 
 use crate::errno::{Errno, Outcome};
 use crate::volume::{CrashOutcome, Handle, OpenFlags, SyncPoint, Volume};
+pub use blocking::wait_while;
 pub use config::{DiskConfig, DiskFaults, DiskLatency, PowerLoss};
 use disk::{Call, Disk};
 use locks::FileLock;

@@ -44,7 +44,7 @@ mod volume;
 
 pub use atom::SECTOR_BYTES;
 pub use disks::{
-    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, PowerLoss, is_simulated,
+    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, PowerLoss, is_simulated, wait_while,
 };
 pub use errno::{Errno, Outcome};
 pub use profile::FaultProfile;

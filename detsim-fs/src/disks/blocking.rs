@@ -1,7 +1,7 @@
 //! Calls of code that blocks its thread: std's files, and whatever else links to libc.
 //!
 //! Owns: the time that such a call takes, where its task may be stopped before it, the loss of power at
-//! it, and that nothing comes of the calls of a process that is dead. Does not own: what a call does.
+//! it, its waits, and that nothing comes of the calls of a process that is dead. Does not own: what a call does.
 //! Invariants: nothing is borrowed while a thread waits; a thread that is never to go on comes back with
 //! `EIO`, since its callers cannot be unwound.
 
@@ -137,6 +137,22 @@ impl Disks {
         while threads::wait_for_wake() == Some(true) {}
         Errno::EIO
     }
+}
+
+/// Lets others run for as long as a wait of the current task stands, in a call of libc's.
+///
+/// # Errors
+/// `EIO` where the task was dropped meanwhile, `EDEADLK` where no task can wait.
+#[track_caller]
+pub fn wait_while(stands: impl Fn() -> bool) -> Outcome<()> {
+    while stands() {
+        match threads::wait_for_wake() {
+            Some(true) => {}
+            Some(false) => return Err(Errno::EIO),
+            None => return Err(Errno::EDEADLK),
+        }
+    }
+    Ok(())
 }
 
 impl Cost {

@@ -8,8 +8,9 @@ use std::panic::Location;
 use std::task::Waker;
 
 use detsim_executor::block::{Block, Party, Role, Waiter};
-use detsim_executor::{Kernel, NodeId, Object, OpKind, ResourceKind, threads};
+use detsim_executor::{Kernel, NodeId, Object, OpKind, ResourceKind};
 
+use super::blocking::wait_while;
 use super::{Cost, Disks, State};
 use crate::errno::{Errno, Outcome};
 use crate::volume::{ByteRange, LockKind, LockOwner, PROCESS};
@@ -178,14 +179,7 @@ impl Disks {
             state.next_wait
         };
         let standing = Standing { disks: self, key, id };
-        while standing.stands() {
-            match threads::wait_for_wake() {
-                Some(true) => {}
-                Some(false) => return Err(Errno::EIO),
-                None => return Err(Errno::EDEADLK),
-            }
-        }
-        Ok(())
+        wait_while(|| standing.stands())
     }
 
     /// The process of a node is gone, and its locks with it.

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::task::Waker;
 
-use detsim_executor::{Block, NodeId, Object, OpKind, ResourceKind, Sim, Waiter, threads};
-use detsim_fs::{Errno, Outcome};
+use detsim_executor::{Block, NodeId, Object, OpKind, ResourceKind, Sim, Waiter};
+use detsim_fs::{Outcome, wait_while};
 use libc::c_int;
 
 /// A FIFO: of which node, and its number there.
@@ -72,14 +72,7 @@ impl Turns {
     #[track_caller]
     pub(super) fn wait(&self, sim: &Sim, key: Key, to: OpKind) -> Outcome<()> {
         let standing = Standing { turns: self, sim, key, id: self.queue(sim, key, to) };
-        while standing.stands() {
-            match threads::wait_for_wake() {
-                Some(true) => {}
-                Some(false) => return Err(Errno::EIO),
-                None => return Err(Errno::EDEADLK),
-            }
-        }
-        Ok(())
+        wait_while(|| standing.stands())
     }
 
     #[track_caller]
