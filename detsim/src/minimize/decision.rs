@@ -76,6 +76,22 @@ impl Item for Decision {
         let choice = Choice { picked: largest, ..self.choice };
         (largest > picked).then_some(Self { choice, ..*self })
     }
+
+    /// The next ones, for rungs of a ladder, and multiples, for everything else. One that is out of
+    /// bounds is the default when it is run.
+    fn larger(&self) -> Vec<Self> {
+        let Choice { domain, picked, default, .. } = self.choice;
+        if domain == SCHED || domain == STOPS || picked <= default {
+            return Vec::new();
+        }
+        let distance = picked - default;
+        let mut values = vec![distance + 1, distance + 2];
+        values.extend([2, 4].map(|times| distance.saturating_mul(times)));
+        values.sort_unstable();
+        values.dedup();
+        let with = |value| Choice { picked: default.saturating_add(value), ..self.choice };
+        values.into_iter().map(|value| Self { choice: with(value), ..*self }).collect()
+    }
 }
 
 #[cfg(test)]
@@ -113,6 +129,15 @@ mod tests {
         assert_eq!(stronger(decision(7, 3)), Some(9));
         assert_eq!(stronger(decision(7, 9)), None);
         assert_eq!(stronger(decision(SCHED, 3)), None);
+    }
+
+    #[test]
+    fn larger_forms_are_rungs_and_multiples() {
+        let values = |d: Decision| d.larger().iter().map(|d| d.choice.picked).collect::<Vec<_>>();
+        assert_eq!(values(decision(7, 18)), [19, 20, 36, 72]);
+        assert_eq!(values(decision(7, 1)), [2, 3, 4]);
+        assert!(values(decision(7, 0)).is_empty());
+        assert!(values(decision(SCHED, 1_000)).is_empty());
     }
 
     #[test]

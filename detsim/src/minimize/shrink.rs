@@ -6,7 +6,7 @@
 //! oracle's answers alone, not on how many it works out at a time; what passed is not tried again;
 //! the budget is never exceeded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use detsim_executor::rng::fold;
 
@@ -37,6 +37,11 @@ pub(crate) trait Item: Clone {
     /// none. `set` is the whole set that was given to the search.
     fn stronger(&self, _set: &[Self]) -> Option<Self> {
         None
+    }
+    /// Larger values of the same thing, which one draw for all may do the work of many with: the
+    /// least delay of every link for the delays of each message.
+    fn larger(&self) -> Vec<Self> {
+        Vec::new()
     }
 }
 
@@ -73,6 +78,9 @@ pub(crate) fn reduce<T: Item>(
         search.truncate();
         search.remove_classes();
         search.remove_chunks();
+        if search.replace_classes() {
+            search.remove_chunks();
+        }
         search.remove_pairs();
     }
     search.done()
@@ -184,6 +192,32 @@ impl<'a, T: Item> Search<'a, T> {
             let rest = self.kept.iter().filter(|item| item.class() != class).cloned().collect();
             self.attempt_one(rest);
         }
+    }
+
+    /// Does one larger value do what a whole class does? Asked of the classes that leave too much to
+    /// read, the largest first. True: it does.
+    fn replace_classes(&mut self) -> bool {
+        let mut classes: BTreeMap<u64, usize> = BTreeMap::new();
+        for item in &self.kept {
+            *classes.entry(item.class()).or_default() += 1;
+        }
+        let mut classes: Vec<(usize, u64)> = classes.into_iter().map(|(c, n)| (n, c)).collect();
+        classes.sort_unstable_by(|a, b| b.cmp(a));
+        let many = classes.into_iter().filter(|(members, _)| *members > STRONGER_MAX);
+        many.fold(false, |replaced, (_, class)| self.replace_class(class) | replaced)
+    }
+
+    fn replace_class(&mut self, class: u64) -> bool {
+        let rest: Vec<T> = self.kept.iter().filter(|item| item.class() != class).cloned().collect();
+        let forms = |(place, item): (usize, &T)| item.larger().into_iter().map(move |l| (place, l));
+        let forms: Vec<(usize, T)> = rest.iter().enumerate().flat_map(forms).collect();
+        let with = |form: usize| {
+            let (place, larger) = &forms[form];
+            let mut candidate = rest.clone();
+            candidate[*place] = larger.clone();
+            candidate
+        };
+        self.attempt(forms.len(), with).is_some()
     }
 
     /// Delta debugging: removes ever smaller chunks, down to single choices, until none can go.

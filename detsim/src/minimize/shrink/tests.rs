@@ -118,6 +118,55 @@ fn a_strong_one_does_the_work_of_several() {
 }
 
 #[test]
+fn one_value_for_all_does_what_many_did() {
+    /// Delays of messages, and the least delay of all of them.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Delay {
+        OfOne(u64),
+        OfAll(u64),
+    }
+    impl Item for Delay {
+        fn key(&self) -> u64 {
+            match *self {
+                Self::OfOne(message) => message,
+                Self::OfAll(least) => 1 << 32 | least,
+            }
+        }
+        fn class(&self) -> u64 {
+            u64::from(matches!(self, Self::OfAll(_)))
+        }
+        fn simpler(&self) -> Vec<Self> {
+            Vec::new()
+        }
+        fn larger(&self) -> Vec<Self> {
+            match *self {
+                Self::OfOne(_) => Vec::new(),
+                Self::OfAll(least) => vec![Self::OfAll(least + 1), Self::OfAll(least * 2)],
+            }
+        }
+    }
+    /// Fails where the least delay alone is long enough, or each of the messages is late.
+    struct Late;
+    impl Oracle<Delay> for Late {
+        fn first_failing(&mut self, candidates: &[Vec<Delay>]) -> Option<(usize, Vec<Delay>)> {
+            let fails = |set: &Vec<Delay>| {
+                let least = set.iter().find_map(|delay| match delay {
+                    Delay::OfAll(least) => Some(*least),
+                    Delay::OfOne(_) => None,
+                });
+                let late = set.len() as u64 - u64::from(least.is_some());
+                least.is_some_and(|least| least >= 20 || (least >= 10 && late == 60))
+            };
+            let index = candidates.iter().position(fails)?;
+            Some((index, candidates[index].clone()))
+        }
+    }
+    let set = [Delay::OfAll(10)].into_iter().chain((0..60).map(Delay::OfOne)).collect();
+    let shrunk = shrink(set, &mut Late, 2_000);
+    assert_eq!(shrunk.kept, [Delay::OfAll(20)]);
+}
+
+#[test]
 fn a_pair_that_can_only_go_together_goes() {
     // Fails with both or neither of 2 and 3, and always needs 1.
     let fails = |set: &[Toy]| {

@@ -39,21 +39,32 @@ fn again(test: &str, vars: &[(&str, &str)]) -> String {
         .concat()
 }
 
-/// Sweeps the test of a bug, and minimises what it finds.
+/// Sweeps the test of a bug, and minimises what it finds: the last of its failures.
 pub(crate) fn sweep_of(module: &str, name: &str) -> Found {
+    failures_of(module, name).pop().expect("invariant: at least one was found")
+}
+
+/// Sweeps the test of a bug, and minimises what it finds: one for each way in which it fails.
+pub(crate) fn failures_of(module: &str, name: &str) -> Vec<Found> {
     let out = fresh(&format!("{module}-{name}"));
     let vars = [("DETSIM_OUT", out.to_str().expect("a path in UTF-8")), ("DETSIM_MINIMIZE", "1")];
     let said = again(&format!("{module}::{name}"), &vars);
-    let story = stories(&out).pop().unwrap_or_else(|| panic!("nothing was found:\n{said}"));
-    let end = story.find("\nreproduce with: ").expect("a report ends with a command");
-    Found { name: name.to_owned(), said, story: story[..end].to_owned() }
+    let stories = stories(&out);
+    assert!(!stories.is_empty(), "nothing was found:\n{said}");
+    let found = |story: String| {
+        let end = story.find("\nreproduce with: ").expect("a report ends with a command");
+        Found { name: name.to_owned(), said: said.clone(), story: story[..end].to_owned() }
+    };
+    stories.into_iter().map(found).collect()
 }
 
-/// The minimised reports below a directory of records.
+/// The minimised reports below a directory of records, in their order.
 fn stories(out: &Path) -> Vec<String> {
     let tests = fs::read_dir(out).into_iter().flatten().flatten();
     let seeds = tests.filter_map(|test| fs::read_dir(test.path()).ok()).flatten().flatten();
-    seeds.filter_map(|seed| fs::read_to_string(seed.path().join("minimized.txt")).ok()).collect()
+    let mut paths: Vec<PathBuf> = seeds.map(|seed| seed.path().join("minimized.txt")).collect();
+    paths.sort();
+    paths.into_iter().filter_map(|path| fs::read_to_string(path).ok()).collect()
 }
 
 impl Found {

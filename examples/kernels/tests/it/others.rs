@@ -8,6 +8,7 @@ use raft::world::{Faults, Problem, Scenario};
 use workerpool::{Job, run};
 
 use crate::found::{at_most, sweep_of};
+use crate::scenarios;
 
 fn cluster(sim: &Sim, bug: Bug) -> Result<(), Problem> {
     Scenario { bug, ..Scenario::default() }.check(sim).map(drop)
@@ -85,6 +86,34 @@ async fn lost_wakeup() {
 #[ignore = "fails on purpose"]
 async fn ab_ba() {
     pool(workerpool::Bug::AbBa).await;
+}
+
+/// The bugs of the services, under every fault that the seed has in store.
+pub(crate) const SERVICES: [&str; 4] =
+    ["cut_line", "half_close_is_hangup", "lost_pipeline", "counted_twice"];
+
+#[detsim::test(seeds = 200)]
+#[ignore = "fails on purpose"]
+async fn cut_line() {
+    scenarios::chat(services::Bug::CutLine).await;
+}
+
+#[detsim::test(seeds = 200)]
+#[ignore = "fails on purpose"]
+async fn half_close_is_hangup() {
+    scenarios::rpc(services::Bug::HalfCloseIsHangup).await;
+}
+
+#[detsim::test(seeds = 200)]
+#[ignore = "fails on purpose"]
+async fn lost_pipeline() {
+    scenarios::http(services::Bug::LostPipeline).await;
+}
+
+#[detsim::test(seeds = 200)]
+#[ignore = "fails on purpose"]
+async fn counted_twice() {
+    scenarios::gossip(services::Bug::CountedTwice).await;
 }
 
 #[test]
