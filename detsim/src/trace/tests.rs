@@ -178,8 +178,11 @@ fn an_event_takes_few_bytes() {
     let mean = bytes / trace.moments.len();
     assert!(mean <= 12, "{mean} bytes an event");
 }
+
 #[test]
-fn a_million_events_are_read_shown_and_counted_at_once() {
+#[ignore = "prints how long a million events take to read, show and count"]
+#[expect(clippy::print_stdout, reason = "figures for people")]
+fn prints_the_cost_of_a_million_events() {
     let recorded = Recorded { header: header(), trace: long(1_000_000) };
     let bytes = to_bytes(&recorded.trace, &recorded.header);
     let watch = Stopwatch::start();
@@ -190,6 +193,6 @@ fn a_million_events_are_read_shown_and_counted_at_once() {
     let counts = stats(&read, &StatsOptions::default());
     let counted = watch.elapsed();
     assert!(page.contains(" more; go on with: --from ") && counts.contains("100000"), "{counts}");
-    // Ten times what it may take on a quiet machine.
-    assert!(shown.as_millis() < 3_000 && counted.as_secs() < 10, "{shown:?}, {counted:?}");
+    let mean = bytes.len() as f64 / recorded.trace.moments.len() as f64;
+    println!("first page {shown:.2?}, stats {counted:.2?}, {mean:.1} bytes an event");
 }
