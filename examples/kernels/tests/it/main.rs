@@ -8,13 +8,6 @@ mod found;
 mod others;
 #[cfg(detsim)]
 mod repeats;
-/// What is asked of each service, and where, as its own tests have it.
-#[cfg(detsim)]
-#[path = "../../../services/tests/it/scenarios.rs"]
-mod scenarios;
-#[cfg(detsim)]
-#[path = "../../../services/tests/it/world.rs"]
-mod world;
 
 /// The sweeps: `fixed::<name>` over thousands of seeds, and `buggy::<name>`, which fails on purpose.
 macro_rules! kernels {
@@ -57,3 +50,11 @@ kernels! {
     send_under_lock
     toctou_await
 }
+
+/// What is asked of each service, and where, as its own tests have it.
+#[cfg(detsim)]
+#[path = "../../../services/tests/it/scenarios.rs"]
+mod scenarios;
+#[cfg(detsim)]
+#[path = "../../../services/tests/it/world.rs"]
+mod world;
