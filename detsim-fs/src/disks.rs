@@ -40,6 +40,9 @@ use walk::Walk;
 /// The first number of an open file. Those below are the system's own.
 pub const FD_FIRST: i32 = 1 << 29;
 
+/// The directory of every node whose files are in memory, and gone with the power.
+pub const SHARED_MEMORY: &str = "/dev/shm";
+
 /// Does the number of an open file belong to a simulated disk?
 pub const fn is_simulated(fd: i32) -> bool {
     fd >= FD_FIRST
@@ -474,6 +477,11 @@ fn lasts_ns(call: &mut Call<'_>, cost: Cost) -> u64 {
 /// A fresh disk with the directories that every disk has.
 fn furnished(node: NodeId, name: &str, config: DiskConfig, home: Option<&Path>) -> Disk {
     let mut disk = Disk::new(node, name, config);
+    let made = disk.volume.create_dir(Path::new("/dev"), 0o755);
+    debug_assert_eq!(made, Ok(()), "a fresh disk");
+    disk.volume.sync_all();
+    let mounted = disk.volume.mount_memory(Path::new(SHARED_MEMORY));
+    debug_assert_eq!(mounted, Ok(()), "a fresh disk");
     let Some(home) = home else { return disk };
     let mut above: Vec<&Path> = home.ancestors().collect();
     above.reverse();

@@ -44,14 +44,15 @@ mod volume;
 
 pub use atom::SECTOR_BYTES;
 pub use disks::{
-    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, PowerLoss, is_simulated, wait_while,
+    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, PowerLoss, SHARED_MEMORY,
+    is_simulated, wait_while,
 };
 pub use errno::{Errno, Outcome};
 pub use profile::FaultProfile;
 pub use record::{FaultEvent, FaultStats};
 pub use storage::FaultyStorage;
 pub use volume::{
-    ByteRange, CrashOutcome, CrashProfile, DirEntry, EXHAUSTIVE_ATOMS_MAX, FileKind, Handle,
-    LockKind, LockOwner, Metadata, OpenFlags, Seek, SurvivorSet, SyncPoint, Times, Volume,
+    Allocation, ByteRange, CrashOutcome, CrashProfile, DirEntry, EXHAUSTIVE_ATOMS_MAX, FileKind,
+    Handle, LockKind, LockOwner, Metadata, OpenFlags, Seek, SurvivorSet, SyncPoint, Times, Volume,
     VolumeConfig,
 };

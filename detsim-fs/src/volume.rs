@@ -7,7 +7,8 @@
 //!
 //! Its parts: `contents.rs` (bytes of a file), `tree.rs` (inodes and names), `walk.rs` (paths),
 //! `change.rs` and `journal.rs` (what is not durable yet), `order.rs` (what may be durable without
-//! what), `crash.rs` (who survives), `handles.rs` (open files), `names.rs`, `files.rs` (the calls).
+//! what), `crash.rs` (who survives), `handles.rs` (open files), `memory.rs` (file systems beside the disk),
+//! `names.rs`, `files.rs`, `room.rs` (the calls).
 //!
 //! # Invariants
 //! - `live` is what calls see: every change carried out in order. `medium` is the durable changes,
@@ -22,12 +23,15 @@ mod device;
 mod files;
 mod handles;
 mod journal;
+mod memory;
 mod names;
 mod order;
 mod ranges;
+mod room;
 mod tree;
 mod walk;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -50,6 +54,7 @@ pub use names::{DirEntry, FileKind, Metadata};
 pub use order::CrashProfile;
 pub(crate) use ranges::PROCESS;
 pub use ranges::{ByteRange, LockOwner};
+pub use room::Allocation;
 pub use tree::Times;
 
 /// How a file is opened.
@@ -168,7 +173,11 @@ pub struct Volume {
     handles: Handles,
     /// Pages that the files of `live` take.
     pages: u64,
+    /// Files whose room changed since their last sync.
+    resized: BTreeSet<Ino>,
     next_ino: u64,
+    /// How many there are beside the disk.
+    file_systems: u32,
     cwd: Ino,
     umask: u32,
     now: SimTime,
@@ -184,7 +193,9 @@ impl Volume {
             journal: Journal::default(),
             handles: Handles::default(),
             pages: 0,
+            resized: BTreeSet::new(),
             next_ino: ROOT.0 + 1,
+            file_systems: 0,
             cwd: ROOT,
             umask: 0o022,
             now: SimTime::ZERO,
@@ -339,6 +350,7 @@ impl Volume {
         self.medium.sweep();
         self.live = self.medium.clone();
         self.pages = self.live.pages();
+        self.resized.clear();
         self.kill();
         outcome
     }
@@ -370,13 +382,15 @@ impl Volume {
         PathBuf::from(std::ffi::OsString::from_vec(self.walker().path_of(dir)))
     }
 
-    /// A fresh inode without a name.
-    fn bear(&mut self, kind: Kind, mode: u32) -> Ino {
-        let ino = Ino(self.next_ino);
+    /// A fresh inode without a name, of the file system that a directory is of.
+    fn bear(&mut self, dir: Ino, kind: Kind, mode: u32) -> Ino {
+        let ino = Ino::of(dir.file_system(), self.next_ino);
         self.next_ino += 1;
         let inode = Inode { kind, mode, links: 0, times: Times::new(self.now) };
         self.live.insert(ino, inode.clone());
-        self.medium.insert(ino, inode);
+        if !ino.is_in_memory() {
+            self.medium.insert(ino, inode);
+        }
         ino
     }
 
@@ -385,7 +399,9 @@ impl Volume {
         let ino = change.named()[0];
         let of_dir = ino.is_some_and(|ino| self.live.at(ino).is_dir());
         self.live.apply(&change, self.now);
-        self.journal.push(Pending::new(self.now, change, of_dir));
+        if !change.is_in_memory() {
+            self.journal.push(Pending::new(self.now, change, of_dir));
+        }
     }
 
     /// Takes changes to the medium, and what they need.
@@ -412,7 +428,8 @@ impl Volume {
         if inode.links > 0 || self.handles.hold(ino) || ino == ROOT || self.cwd == ino {
             return;
         }
-        self.pages -= inode.file().map_or(0, contents::Contents::pages);
+        self.pages -= self.pages_of(ino);
+        self.resized.remove(&ino);
         self.live.remove(ino);
         self.bury_on_medium(ino);
     }

@@ -4,7 +4,8 @@
 //! calls, which know no fault (`volume/`).
 //!
 //! Invariants: each fault draws from a stream of its own (`disk/<node>/<fault>`), so a rate that is
-//! changed shifts no other; a fault counts, and is an event, only where it had an effect.
+//! changed shifts no other; a fault counts, and is an event, only where it had an effect; what is kept in
+//! memory alone has no faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -149,6 +150,12 @@ impl Call<'_> {
         offset: Option<u64>,
         buf: &mut [u8],
     ) -> Outcome<usize> {
+        if self.disk.volume.is_in_memory(handle)? {
+            return match offset {
+                Some(offset) => self.disk.volume.read_at(handle, offset, buf),
+                None => self.disk.volume.read(handle, buf),
+            };
+        }
         let at = offset.map_or_else(|| self.disk.volume.position(handle), Ok)?;
         if !buf.is_empty() && self.fires(DiskFault::Interrupted) {
             self.note(DiskFault::Interrupted);
@@ -238,6 +245,9 @@ impl Call<'_> {
         offset: Option<u64>,
         bytes: &[u8],
     ) -> Outcome<usize> {
+        if self.disk.volume.is_in_memory(handle)? {
+            return self.disk.volume.put(handle, offset, bytes);
+        }
         if !bytes.is_empty() {
             for (fault, errno) in
                 [(DiskFault::Interrupted, Errno::EINTR), (DiskFault::WriteError, Errno::EIO)]
@@ -323,6 +333,9 @@ impl Call<'_> {
     // ------------------------------------------------------------ syncs
 
     pub(crate) fn finish_sync(&mut self, point: SyncPoint) -> Outcome<()> {
+        if point.is_in_memory() {
+            return self.disk.volume.finish_sync(point);
+        }
         if self.fires(DiskFault::SyncError) {
             self.disk.volume.fail_sync(point)?;
             self.note(DiskFault::SyncError);

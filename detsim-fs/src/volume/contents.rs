@@ -1,14 +1,19 @@
 //! The bytes of a file.
 //!
-//! Owns: sparse pages that copies of a file share until one of them writes, and the size. Does not
-//! own: which bytes are durable.
+//! Owns: sparse pages that copies of a file share until one of them writes, the room that is reserved, and
+//! the size. Does not own: which bytes are durable.
 //!
-//! Invariants: a page that is absent is all zeros; bytes past the size are zero in what the running
+//! Invariants: a page that is absent is all zeros; none is reserved that is not absent; bytes past the size are zero in what the running
 //! system sees. On the medium they may be data whose size is not durable yet: [`Contents::trim`]
 //! ends that.
 
+mod reserved;
+
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
+
+use reserved::Reserved;
 
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 4096;
@@ -19,6 +24,7 @@ type Page = [u8; PAGE];
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contents {
     pages: BTreeMap<u64, Rc<Page>>,
+    reserved: Reserved,
     size: u64,
 }
 
@@ -36,14 +42,55 @@ impl Contents {
         self.size
     }
 
-    /// How many pages take memory.
+    /// How many pages take room.
     pub(crate) fn pages(&self) -> u64 {
-        self.pages.len() as u64
+        self.pages.len() as u64 + self.reserved.count()
     }
 
     /// How many pages more a write would take.
     pub(crate) fn pages_missing(&self, offset: u64, len: usize) -> u64 {
-        pieces(offset, len).filter(|piece| !self.pages.contains_key(&piece.page)).count() as u64
+        let has_room = |page| self.pages.contains_key(&page) || self.reserved.contains(page);
+        pieces(offset, len).filter(|piece| !has_room(piece.page)).count() as u64
+    }
+
+    /// How many of these pages take no room yet.
+    pub(crate) fn holes(&self, pages: &Range<u64>) -> u64 {
+        let taken = self.pages.range(pages.clone()).count() as u64;
+        pages.end - pages.start - taken - self.reserved.count_within(pages)
+    }
+
+    /// Reserves room for all of these pages that take none.
+    pub(crate) fn reserve(&mut self, pages: Range<u64>) {
+        let mut start = pages.start;
+        for page in self.pages.range(pages.clone()).map(|(page, _)| *page) {
+            self.reserved.insert(start..page);
+            start = page + 1;
+        }
+        self.reserved.insert(start..pages.end);
+    }
+
+    /// Gives the room of these pages back: they are zeros from now on.
+    pub(crate) fn punch(&mut self, pages: Range<u64>) {
+        let punched: Vec<u64> = self.pages.range(pages.clone()).map(|(page, _)| *page).collect();
+        punched.iter().for_each(|page| drop(self.pages.remove(page)));
+        self.reserved.remove(pages);
+    }
+
+    /// Takes as much room as another copy of the file does, where the bytes are the same.
+    pub(crate) fn take_room_of(&mut self, other: &Self) {
+        self.pages.retain(|page, bytes| {
+            other.pages.contains_key(page) || bytes.iter().any(|byte| *byte != 0)
+        });
+        self.reserved = Reserved::default();
+        other.reserved.stretches().for_each(|pages| self.reserve(pages));
+    }
+
+    /// The stretches of bytes within this one that take room for bytes.
+    pub(crate) fn stored(&self, bytes: Range<u64>) -> Vec<Range<u64>> {
+        let size = PAGE as u64;
+        let pages = self.pages.range(bytes.start / size..bytes.end.div_ceil(size));
+        let within = |page: &u64| bytes.start.max(page * size)..bytes.end.min((page + 1) * size);
+        pages.map(|(page, _)| within(page)).collect()
     }
 
     /// Fills `buf` from `offset` on, as far as the file goes.
@@ -63,7 +110,10 @@ impl Contents {
     /// Puts bytes at `offset`; the size stays.
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
         for piece in pieces(offset, bytes.len()) {
-            let page = self.pages.entry(piece.page).or_insert_with(|| Rc::new([0; PAGE]));
+            let page = self.pages.entry(piece.page).or_insert_with(|| {
+                self.reserved.remove(piece.page..piece.page + 1);
+                Rc::new([0; PAGE])
+            });
             let from = &bytes[piece.from..piece.from + piece.len];
             if Rc::get_mut(page).is_none()
                 && let Ok(whole) = from.try_into()
@@ -101,6 +151,7 @@ impl Contents {
     pub(crate) fn trim(&mut self) {
         let whole = self.size.div_ceil(PAGE as u64);
         self.pages.split_off(&whole);
+        self.reserved.remove(whole..u64::MAX);
         let tail = (self.size % PAGE as u64) as usize;
         if tail > 0
             && let Some(page) = self.pages.get_mut(&(whole - 1))

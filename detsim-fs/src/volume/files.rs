@@ -40,6 +40,12 @@ pub struct SyncPoint {
     data_only: bool,
 }
 
+impl SyncPoint {
+    pub(crate) fn is_in_memory(self) -> bool {
+        self.ino.is_in_memory()
+    }
+}
+
 impl Volume {
     /// Opens a file or a directory; `mode` is for a file that is made.
     ///
@@ -98,7 +104,7 @@ impl Volume {
         };
         self.walker().check_names(at.dir)?;
         let mode = mode & 0o7777 & !self.umask;
-        let ino = self.bear(Kind::File(Contents::default()), mode);
+        let ino = self.bear(at.dir, Kind::File(Contents::default()), mode);
         self.make(Change::Link { at, ino });
         Ok(ino)
     }
@@ -286,8 +292,7 @@ impl Volume {
         if bytes.is_empty() {
             return Ok(0);
         }
-        let room =
-            self.config.file_bytes_max.saturating_sub(offset).min(bytes.len() as u64) as usize;
+        let room = self.size_max(ino).saturating_sub(offset).min(bytes.len() as u64) as usize;
         if room == 0 {
             return Err(Errno::EFBIG);
         }
@@ -308,7 +313,7 @@ impl Volume {
     }
 
     /// Makes a change of a file's bytes, and counts the pages that it takes or gives back.
-    fn change_file(&mut self, ino: Ino, change: Change) {
+    pub(super) fn change_file(&mut self, ino: Ino, change: Change) {
         let before = self.pages_of(ino);
         self.make(change);
         self.pages = self.pages - before + self.pages_of(ino);
@@ -317,19 +322,26 @@ impl Volume {
         }
     }
 
-    fn pages_of(&self, ino: Ino) -> u64 {
-        self.live.at(ino).file().map_or(0, Contents::pages)
+    /// How many pages of the disk a file takes.
+    pub(super) fn pages_of(&self, ino: Ino) -> u64 {
+        let file = self.live.at(ino).file().filter(|_| !ino.is_in_memory());
+        file.map_or(0, Contents::pages)
     }
 
     pub(super) fn size_of(&self, ino: Ino) -> u64 {
         self.live.at(ino).file().map_or(0, Contents::size)
     }
 
+    /// How many pages are free on the disk.
+    pub(super) fn free_pages(&self) -> u64 {
+        (self.config.capacity / PAGE as u64).saturating_sub(self.pages)
+    }
+
     /// How many of the bytes there is room for.
     fn fitting(&self, ino: Ino, offset: u64, bytes: &[u8]) -> usize {
-        let free = (self.config.capacity / PAGE as u64).saturating_sub(self.pages);
+        let free = self.free_pages();
         let Some(file) = self.live.at(ino).file() else { return 0 };
-        if file.pages_missing(offset, bytes.len()) <= free {
+        if ino.is_in_memory() || file.pages_missing(offset, bytes.len()) <= free {
             return bytes.len();
         }
         let within = PAGE - (offset % PAGE as u64) as usize;
@@ -349,10 +361,30 @@ impl Volume {
         if !open.flags.writes() {
             return Err(Errno::EINVAL);
         }
-        if size > self.config.file_bytes_max {
+        if size > self.size_max(open.ino) {
             return Err(Errno::EFBIG);
         }
         self.resize(open.ino, size);
+        Ok(())
+    }
+
+    /// Cuts the file at the end of a path, or lets it grow by zeros.
+    ///
+    /// # Errors
+    /// `EISDIR`, `EINVAL` for what is neither file nor directory, `EACCES`, `EFBIG`, and those of walking a
+    /// path.
+    pub fn set_path_len(&mut self, path: &Path, size: u64) -> Outcome<()> {
+        let ino = self.walker().find(path, Last::Follow)?;
+        let inode = self.live.at(ino);
+        match inode.kind {
+            Kind::File(_) => self.walker().check(inode, Access::Write)?,
+            Kind::Dir(_) => return Err(Errno::EISDIR),
+            _ => return Err(Errno::EINVAL),
+        }
+        if size > self.size_max(ino) {
+            return Err(Errno::EFBIG);
+        }
+        self.resize(ino, size);
         Ok(())
     }
 
@@ -374,7 +406,7 @@ impl Volume {
             Seek::Current(by) => open.offset.checked_add_signed(by),
             Seek::End(by) => self.size_of(open.ino).checked_add_signed(by),
         };
-        let target = target.filter(|at| *at <= self.config.file_bytes_max).ok_or(Errno::EINVAL)?;
+        let target = target.filter(|at| *at <= self.size_max(open.ino)).ok_or(Errno::EINVAL)?;
         let open = self.handles.find_mut(handle)?;
         open.offset = target;
         if target == 0 {
@@ -418,9 +450,9 @@ impl Volume {
     /// # Errors
     /// As [`Self::fsync`].
     pub fn finish_sync(&mut self, point: SyncPoint) -> Outcome<()> {
-        let SyncPoint { handle, ino, mark, data_only } = point;
-        let wanted = self.journal.of(ino, mark, data_only, self.config.profile);
-        self.settle_all(&wanted);
+        let SyncPoint { handle, ino, data_only, .. } = point;
+        self.settle_all(&self.covered(point));
+        self.settle_room(ino);
         if !data_only {
             self.settle_times(ino);
         }
@@ -446,8 +478,16 @@ impl Volume {
 
     /// Would this sync make anything durable?
     pub(crate) fn is_covering(&self, point: SyncPoint) -> bool {
+        !self.covered(point).is_empty()
+    }
+
+    /// What a sync is to make durable.
+    fn covered(&self, point: SyncPoint) -> Vec<u64> {
         let SyncPoint { ino, mark, data_only, .. } = point;
-        !self.journal.of(ino, mark, data_only, self.config.profile).is_empty()
+        match point.is_in_memory() {
+            true => Vec::new(),
+            false => self.journal.of(ino, mark, data_only, self.config.profile),
+        }
     }
 
     fn settle_times(&mut self, ino: Ino) {

@@ -141,6 +141,12 @@ impl Journal {
             self.clear();
             return all.into_values().map(|op| Durable { at: op.at, change: op.change }).collect();
         }
+        // What comes first needs nothing that comes later.
+        let oldest = self.ops.iter().take(wanted.len());
+        if oldest.clone().all(|(seq, op)| op.is_whole() && wanted.contains(seq)) {
+            let ops = wanted.into_iter().map(|seq| self.remove(seq));
+            return ops.map(|op| Durable { at: op.at, change: op.change }).collect();
+        }
         let atoms = order::atoms(profile, self.iter());
         let wants = |atom: &Atom| wanted.contains(&atom.seq) && !atom.lost;
         let mut keep: Vec<bool> = atoms.iter().map(wants).collect();

@@ -19,7 +19,7 @@ use super::walk::{Access, Last, Place};
 use crate::errno::{Errno, Outcome};
 use std::collections::BTreeMap;
 
-/// The most names of a file, as on ext4.
+/// The most names of a file on the disk, as on ext4.
 const LINKS_MAX: u32 = 65_000;
 
 /// What is at the end of a path.
@@ -48,6 +48,9 @@ pub struct Metadata {
     pub links: u32,
     /// Its number.
     pub ino: u64,
+    /// Which file system of the volume it is of: 0 is the disk, the others are
+    /// [in memory](Volume::mount_memory).
+    pub file_system: u32,
     /// How many blocks of 512 bytes it takes.
     pub blocks: u64,
     /// When something was last done to it.
@@ -110,7 +113,8 @@ impl Volume {
             Kind::Dir(dir) => (PAGE as u64, self.links_of(dir, inode), PAGE as u64 / 512),
         };
         let Inode { mode, times, .. } = *inode;
-        Metadata { kind: FileKind::of(inode), size, mode, links, ino: ino.0, blocks, times }
+        let (kind, file_system) = (FileKind::of(inode), ino.file_system());
+        Metadata { kind, size, mode, links, ino: ino.number(), file_system, blocks, times }
     }
 
     /// A directory is named by its parent, by itself and by each directory in it.
@@ -157,13 +161,14 @@ impl Volume {
     pub fn create_dir(&mut self, path: &Path, mode: u32) -> Outcome<()> {
         let at = self.free_entry(path)?;
         let mode = mode & 0o7777 & !self.umask;
-        let ino = self.bear(Kind::Dir(Dir { entries: BTreeMap::new(), parent: at.dir }), mode);
+        let kind = Kind::Dir(Dir { entries: BTreeMap::new(), parent: at.dir });
+        let ino = self.bear(at.dir, kind, mode);
         self.make(Change::Link { at, ino });
         Ok(())
     }
 
     /// A name that is to be made.
-    fn free_entry(&self, path: &Path) -> Outcome<Entry> {
+    pub(super) fn free_entry(&self, path: &Path) -> Outcome<Entry> {
         let place = self.walker().locate(path, Last::Name)?;
         if place.ino.is_some() {
             return Err(Errno::EEXIST);
@@ -176,7 +181,7 @@ impl Volume {
     /// Takes an empty directory away.
     ///
     /// # Errors
-    /// `EBUSY` for the root, `EINVAL` for a path that ends in `.`, `ENOTDIR`, `ENOTEMPTY`, and those
+    /// `EBUSY` for the root of a file system, `EINVAL` for a path that ends in `.`, `ENOTDIR`, `ENOTEMPTY`, and those
     /// of walking a path.
     pub fn remove_dir(&mut self, path: &Path) -> Outcome<()> {
         let place = self.walker().locate(path, Last::Name)?;
@@ -188,6 +193,9 @@ impl Volume {
             (None, _) => return Err(Errno::EBUSY),
         };
         self.walker().check_names(at.dir)?;
+        if ino.file_system() != at.dir.file_system() {
+            return Err(Errno::EBUSY);
+        }
         self.check_empty(ino)?;
         self.make(Change::Unlink { at, ino });
         self.bury(ino);
@@ -239,7 +247,7 @@ impl Volume {
 
     fn entry(&self, name: &[u8], ino: Ino) -> DirEntry {
         let kind = FileKind::of(self.live.at(ino));
-        DirEntry { name: OsString::from_vec(name.to_vec()), kind, ino: ino.0 }
+        DirEntry { name: OsString::from_vec(name.to_vec()), kind, ino: ino.number() }
     }
 
     /// Does something with relative paths that begin in an open directory.
@@ -280,13 +288,32 @@ impl Volume {
     /// Moves a name; what had the other name loses it.
     ///
     /// # Errors
-    /// `EBUSY` for the root, `.` and `..`; `EINVAL` for a directory that would be within itself;
+    /// `EBUSY` for the root of a file system, `.` and `..`; `EXDEV` for two places that are not on one;
+    /// `EINVAL` for a directory that would be within itself;
     /// `EISDIR`, `ENOTDIR`, `ENOTEMPTY` where the two do not go together; and those of walking a
     /// path.
     pub fn rename(&mut self, from: &Path, to: &Path) -> Outcome<()> {
+        self.move_name(from, to, true)
+    }
+
+    /// As [`Self::rename`], where nothing has the other name.
+    ///
+    /// # Errors
+    /// `EEXIST`, and those of [`Self::rename`].
+    pub fn rename_to_new(&mut self, from: &Path, to: &Path) -> Outcome<()> {
+        self.move_name(from, to, false)
+    }
+
+    fn move_name(&mut self, from: &Path, to: &Path, replaces: bool) -> Outcome<()> {
         let (old, new) = (self.renamed(from)?, self.renamed(to)?);
         let (Some(from), Some(to)) = (old.entry, new.entry) else { return Err(Errno::EBUSY) };
+        if from.dir.file_system() != to.dir.file_system() {
+            return Err(Errno::EXDEV);
+        }
         let ino = old.ino.ok_or(Errno::ENOENT)?;
+        if new.ino.is_some() && !replaces {
+            return Err(Errno::EEXIST);
+        }
         let is_dir = self.live.at(ino).is_dir();
         if (old.slash || new.slash) && !is_dir {
             return Err(Errno::ENOTDIR);
@@ -308,6 +335,10 @@ impl Volume {
         if is_dir && from.dir != to.dir {
             // Its `..` is written.
             self.walker().check(self.live.at(ino), Access::Write)?;
+        }
+        let is_root = |ino: Ino| ino.file_system() != from.dir.file_system();
+        if is_root(ino) || new.ino.is_some_and(is_root) {
+            return Err(Errno::EBUSY);
         }
         if let Some(over) = new.ino.filter(|_| is_dir) {
             self.check_empty(over)?;
@@ -340,14 +371,18 @@ impl Volume {
     /// Gives a file another name. A symbolic link is not followed.
     ///
     /// # Errors
-    /// `EEXIST`, `EMLINK` for more than 65,000 names, `EPERM` for a directory, and those of walking a path.
+    /// `EEXIST`, `EMLINK` for more than 65,000 names, `EPERM` for a directory, `EXDEV` where the other name
+    /// is on another file system, and those of walking a path.
     pub fn hard_link(&mut self, original: &Path, link: &Path) -> Outcome<()> {
         let ino = self.walker().find(original, Last::Keep)?;
         let at = self.free_file_entry(link)?;
+        if ino.file_system() != at.dir.file_system() {
+            return Err(Errno::EXDEV);
+        }
         if self.live.at(ino).is_dir() {
             return Err(Errno::EPERM);
         }
-        if self.live.at(ino).links >= LINKS_MAX {
+        if self.live.at(ino).links >= LINKS_MAX && !ino.is_in_memory() {
             return Err(Errno::EMLINK);
         }
         self.make(Change::Link { at, ino });
@@ -367,7 +402,7 @@ impl Volume {
             return Err(Errno::ENAMETOOLONG);
         }
         let at = self.free_file_entry(link)?;
-        let ino = self.bear(Kind::Symlink(Rc::from(target)), 0o777);
+        let ino = self.bear(at.dir, Kind::Symlink(Rc::from(target)), 0o777);
         self.make(Change::Link { at, ino });
         Ok(())
     }
@@ -378,7 +413,7 @@ impl Volume {
     /// `EEXIST`, and those of walking a path.
     pub fn make_fifo(&mut self, path: &Path, mode: u32) -> Outcome<()> {
         let at = self.free_file_entry(path)?;
-        let ino = self.bear(Kind::Fifo, mode & 0o7777 & !self.umask);
+        let ino = self.bear(at.dir, Kind::Fifo, mode & 0o7777 & !self.umask);
         self.make(Change::Link { at, ino });
         Ok(())
     }

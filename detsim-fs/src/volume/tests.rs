@@ -190,6 +190,48 @@ fn a_full_disk_takes_a_part_of_a_write_then_none() {
 }
 
 #[test]
+fn room_that_was_synced_is_reserved_after_a_loss_of_power_and_holes_stay_holes() {
+    const PAGE: u64 = 4096;
+    let config = VolumeConfig { capacity: 8 * PAGE, ..VolumeConfig::default() };
+    let mut volume = Volume::new(config);
+    let file = put(&mut volume, "/a", &[1; 4 * 4096]);
+    volume.allocate(file, 0, 6 * PAGE, Allocation::Reserve { grows: true }).unwrap();
+    volume.allocate(file, PAGE, PAGE, Allocation::Punch).unwrap();
+    volume.allocate(file, 2 * PAGE + 1, 9, Allocation::Zero { grows: false }).unwrap();
+    assert_eq!(volume.space().1, 3 * PAGE);
+    volume.fsync(file).unwrap();
+    // Not synced, and none of the log's.
+    volume.allocate(file, PAGE, PAGE, Allocation::Reserve { grows: false }).unwrap();
+    assert_eq!(volume.space().1, 2 * PAGE);
+    volume.crash(&mut |_| 0);
+    assert_eq!(volume.space().1, 3 * PAGE);
+    let found = bytes(&mut volume, "/a").unwrap();
+    let zeros: Vec<usize> = (0..4 * 4096).filter(|at| found[*at] == 0).collect();
+    assert_eq!(zeros, (4096..8192).chain(8193..8202).collect::<Vec<_>>());
+    assert_eq!(found.len(), 6 * 4096);
+}
+
+#[test]
+fn what_is_in_memory_lives_as_long_as_the_power() {
+    let config = VolumeConfig { capacity: 4096, ..VolumeConfig::default() };
+    let mut volume = Volume::new(config);
+    volume.mount_memory(path("/shm")).unwrap();
+    put(&mut volume, "/disk", b"pending");
+    let file = put(&mut volume, "/shm/f", &[1; 3 * 4096]);
+    // A sync in memory takes nothing of the disk along.
+    volume.fsync(file).unwrap();
+    assert_eq!((volume.pending(), volume.space().1), (3, 0));
+    volume.kill();
+    assert_eq!(bytes(&mut volume, "/shm/f").unwrap().len(), 3 * 4096);
+    volume.sync_all();
+    volume.crash(&mut |_| 0);
+    assert_eq!(bytes(&mut volume, "/shm/f"), Err(Errno::ENOENT));
+    assert_eq!(bytes(&mut volume, "/disk").unwrap(), b"pending");
+    put(&mut volume, "/shm/f", b"again");
+    assert_eq!(volume.remove_dir(path("/shm")), Err(Errno::EBUSY));
+}
+
+#[test]
 fn a_file_that_replaces_another_by_rename_is_whole_on_ext4_and_may_be_empty_elsewhere() {
     let crashed = |profile| {
         let mut volume = volume(profile);
@@ -203,7 +245,7 @@ fn a_file_that_replaces_another_by_rename_is_whole_on_ext4_and_may_be_empty_else
             volume.crash_into(set);
             bytes(&mut volume, "/a").unwrap()
         });
-        left.collect::<std::collections::BTreeSet<_>>()
+        left.collect::<BTreeSet<_>>()
     };
     let both = [b"new".to_vec(), b"old".to_vec()];
     assert_eq!(Vec::from_iter(crashed(CrashProfile::Ext4Ordered)), both);

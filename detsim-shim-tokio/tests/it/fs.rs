@@ -4,6 +4,7 @@
 use detsim_executor::{Sim, context};
 use detsim_fs::{DiskConfig, Disks, VolumeConfig};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -65,10 +66,12 @@ fn programs_see_the_same_on_a_real_disk_and_in_the_simulation() {
     let scratch = Scratch::new();
     let file_bytes_max = scratch.file_bytes_max();
     let (simulated, real) = (simulated::everything(), real::everything());
-    assert!(real.len() >= 85, "{} programs", real.len());
+    assert!(real.len() >= 86, "{} programs", real.len());
     let mut different = Vec::new();
+    let mut errnos = BTreeSet::new();
     for ((name, simulated), (_, real)) in simulated.into_iter().zip(real) {
         let expected = on_a_real_disk(&scratch.0.join(name), real);
+        errnos.extend(expected.iter().filter_map(|seen| errno_in(seen)));
         for seed in 0..3 {
             let seen = in_a_run(seed, file_bytes_max, simulated);
             let pairs = seen.iter().zip(&expected);
@@ -83,6 +86,32 @@ fn programs_see_the_same_on_a_real_disk_and_in_the_simulation() {
         }
     }
     assert!(different.is_empty(), "{}", different.join("\n"));
+    let missing: Vec<i32> = ERRNOS.into_iter().filter(|errno| !errnos.contains(errno)).collect();
+    assert!(missing.is_empty(), "no program shows these errors: {missing:?}");
+}
+
+/// The errors of files that a program of tokio's can provoke anywhere. Those that need a system of their own
+/// are compared where libc's calls are: too many open files, a full disk, too many names, no place to write.
+const ERRNOS: [i32; 13] = [
+    libc::EACCES,
+    libc::EBADF,
+    libc::EEXIST,
+    libc::EFBIG,
+    libc::EINVAL,
+    libc::EISDIR,
+    libc::ELOOP,
+    libc::ENAMETOOLONG,
+    libc::ENOENT,
+    libc::ENOTDIR,
+    libc::ENOTEMPTY,
+    libc::EPERM,
+    libc::EXDEV,
+];
+
+/// The number of the error that a program saw.
+fn errno_in(seen: &str) -> Option<i32> {
+    let (_, rest) = seen.split_once(" Some(")?;
+    rest.split_once(')')?.0.parse().ok()
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //!
 //! A call is the simulation's where the thread that makes it drives a run and stands in no section of
 //! the kernel, and where the descriptor is one of a simulated disk, or the path is. Every path is,
-//! but for those of the system (`/proc`, `/usr`, ..). The directory that the process was started in
+//! but for those of the system (`/proc`, `/usr`, ..); `/dev/shm` is a file system of its own, in memory. The directory that the process was started in
 //! is on every disk, empty; what is only looked at there, or beside the program, and was never
 //! written by the run, is the real file: the inputs of a test.
 //!
@@ -39,7 +39,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use detsim_executor::{context, threads};
-use detsim_fs::{Cost, Disks, Errno, Handle, Outcome, Volume, is_simulated};
+use detsim_fs::{Cost, Disks, Errno, Handle, Outcome, SHARED_MEMORY, Volume, is_simulated};
 pub(super) use fifo::set_waits;
 use libc::{c_char, c_int, c_long};
 pub(super) use paths::system;
@@ -101,14 +101,36 @@ pub(crate) fn disks() -> Option<Rc<Disks>> {
 /// # Safety
 /// `path` is null or ends in a zero.
 unsafe fn of_path<'a>(path: *const c_char) -> Option<(Rc<Disks>, &'a Path)> {
-    if path.is_null() {
+    if !is_place(path, 1) {
         return None;
     }
     let disks = disks()?;
     // SAFETY: the caller vouches for it.
     let path = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(path) }.to_bytes()));
-    let is_systems = OF_SYSTEM.iter().any(|dir| path.starts_with(dir));
+    let is_systems =
+        OF_SYSTEM.iter().any(|dir| path.starts_with(dir)) && !path.starts_with(SHARED_MEMORY);
     (!is_systems).then_some((disks, path))
+}
+
+/// Can a program have so many bytes there? None has any in the first page, and no call looks there; none has
+/// anything in the system's half of all addresses.
+fn is_place<T>(at: *const T, bytes: usize) -> bool {
+    const FIRST: usize = 4096;
+    let end = at.addr().checked_add(bytes).and_then(|end| isize::try_from(end).ok());
+    end.is_some() && (bytes == 0 || at.addr() >= FIRST)
+}
+
+/// Writes to a place of the caller's.
+///
+/// # Safety
+/// `to` is valid for writes, where it [is a place](is_place).
+unsafe fn put<T>(to: *mut T, value: T) -> Outcome<()> {
+    if !is_place(to, size_of::<T>()) {
+        return Err(Errno::EFAULT);
+    }
+    // SAFETY: the caller vouches for it.
+    unsafe { to.write(value) };
+    Ok(())
 }
 
 /// The disks, where the descriptor is one of theirs.
@@ -238,3 +260,5 @@ mod by_libc;
 mod tests;
 #[cfg(test)]
 mod waits;
+#[cfg(test)]
+mod worlds;

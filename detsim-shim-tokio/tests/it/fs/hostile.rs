@@ -193,6 +193,25 @@ programs! {
         see(rest);
         see(shown(fs::read_to_string(dir.join("f")).await));
     }
+    // ---- two file systems
+    names_do_not_move_between_file_systems |dir, see| {
+        let own = dir.as_os_str().as_bytes().iter().map(|b| if *b == b'/' { b'-' } else { *b });
+        let name = String::from_utf8(own.collect()).unwrap();
+        let shm = Path::new("/dev/shm").join(format!("detsim{name}"));
+        fs::create_dir(&shm).await.unwrap();
+        put(dir.join("f"), "hello").await;
+        fs::create_dir(dir.join("d")).await.unwrap();
+        see(shown(fs::rename(dir.join("f"), shm.join("f")).await));
+        see(shown(fs::rename(dir.join("d"), shm.join("d")).await));
+        see(shown(fs::hard_link(dir.join("f"), shm.join("f")).await));
+        see(shown(fs::rename(dir.join("no"), shm.join("f")).await));
+        see(shown(fs::copy(dir.join("f"), shm.join("f")).await));
+        see(shown(fs::symlink(dir.join("f"), shm.join("s")).await));
+        see(shown(fs::read_to_string(shm.join("s")).await));
+        see(format!("{:?}", names(&shm).await));
+        see(shown(fs::remove_dir_all(&shm).await));
+        see(format!("{:?}", names(&dir).await));
+    }
     // ---- names
     a_slash_at_the_end |dir, see| {
         put(dir.join("f"), "x").await;

@@ -16,7 +16,7 @@ use libc::{gid_t, mode_t, size_t, ssize_t, timespec, uid_t};
 
 use super::super::real::real;
 use super::paths::{self, change, look, system};
-use super::{answer, descriptors, done, is_input, is_of_system, of_fd, of_path};
+use super::{answer, descriptors, done, is_input, is_of_system, is_place, of_fd, of_path};
 
 /// A path whose call ends here.
 type Place<'a> = Outcome<(Rc<Disks>, Cow<'a, Path>)>;
@@ -154,7 +154,11 @@ unsafe extern "C-unwind" fn utimensat(
     match unsafe { place(dir, path) } {
         Some(found) => {
             // SAFETY: the caller vouches for the times.
-            let [read, written] = unsafe { descriptors::times(times) };
+            let times = unsafe { descriptors::times(times) };
+            let [read, written] = match times {
+                Ok(times) => times,
+                Err(errno) => return done(Err(errno)),
+            };
             let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
             changes(found, |volume, at| volume.set_path_times(at, follows, read, written))
         }
@@ -198,6 +202,7 @@ unsafe fn two(
     let places = unsafe { (place(from_dir, from), place(to_dir, to)) };
     Some(match places {
         (None, None) => return None,
+        _ if !is_place(from, 1) || !is_place(to, 1) => done(Err(Errno::EFAULT)),
         (Some(from), Some(to)) => done(from.and_then(|(disks, from)| {
             let (_, to) = to?;
             change(&disks, |volume| f(volume, &from, &to))
@@ -220,10 +225,7 @@ unsafe extern "C-unwind" fn renameat2(
 ) -> c_int {
     let rename = |volume: &mut Volume, from: &Path, to: &Path| match flags {
         0 => volume.rename(from, to),
-        libc::RENAME_NOREPLACE => match volume.symlink_metadata(to) {
-            Err(Errno::ENOENT) => volume.rename(from, to),
-            there => there.and(Err(Errno::EEXIST)),
-        },
+        libc::RENAME_NOREPLACE => volume.rename_to_new(from, to),
         _ => Err(Errno::EINVAL),
     };
     // SAFETY: the caller vouches for the paths.
@@ -268,6 +270,7 @@ unsafe extern "C-unwind" fn symlinkat(
 ) -> c_int {
     // SAFETY: the caller vouches for the path.
     match unsafe { place(dir, path) } {
+        Some(_) if !is_place(target, 1) => done(Err(Errno::EFAULT)),
         Some(found) => {
             // SAFETY: the caller vouches for it.
             let target = unsafe { CStr::from_ptr(target) }.to_bytes();
@@ -348,6 +351,10 @@ unsafe extern "C-unwind" fn readlinkat(
         match target {
             Ok(None) => {}
             Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
+            Ok(Some(_)) if len == 0 => return answer::<c_long>(Err(Errno::EINVAL)) as ssize_t,
+            Ok(Some(_)) if !is_place(to, len) => {
+                return answer::<c_long>(Err(Errno::EFAULT)) as ssize_t;
+            }
             Ok(Some(target)) => {
                 let target = target.as_os_str().as_bytes();
                 let len = target.len().min(len);

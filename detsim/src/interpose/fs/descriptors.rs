@@ -7,11 +7,11 @@ use std::os::fd::RawFd;
 use std::slice;
 
 use detsim_executor::{OpKind, threads};
-use detsim_fs::{Cost, Disks, Errno, LockKind, Outcome, Seek, Volume};
+use detsim_fs::{Allocation, Cost, Disks, Errno, LockKind, Outcome, Seek, Volume};
 use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 
 use super::paths::system;
-use super::{answer, disks, done, fifo, of_fd, on_file, shapes};
+use super::{answer, disks, done, fifo, is_place, of_fd, on_file, put, shapes};
 use crate::interpose::net::calls as net;
 
 /// Answers for a descriptor of a simulated disk, or goes on to the system.
@@ -37,8 +37,9 @@ unsafe fn read_into(fd: c_int, at: Option<u64>, to: *mut c_void, len: size_t) ->
     let read = |disks: &Disks| {
         // What lies behind the bytes that are read stays as it is.
         let len = disks.readable(fd, at, len.min(BYTES_MAX))?;
-        if len == 0 {
-            return disks.read(fd, at, &mut []);
+        if len == 0 || !is_place(to, len) {
+            let none = disks.read(fd, at, &mut [])?;
+            return if is_place(to, len) { Ok(none) } else { Err(Errno::EFAULT) };
         }
         // SAFETY: the caller vouches for the place. Its bytes may be uninitialised; they are written
         // before they are read.
@@ -61,12 +62,23 @@ unsafe fn write_from(
 ) -> Option<ssize_t> {
     let disks = of_fd(fd)?;
     let bytes: &[u8] = match len {
+        _ if !is_place(from, len) => {
+            return Some(answer(disks.and_then(|disks| no_bytes(&disks, fd))) as ssize_t);
+        }
         0 => &[],
         // SAFETY: the caller vouches for the bytes.
         _ => unsafe { slice::from_raw_parts(from.cast::<u8>(), len.min(BYTES_MAX)) },
     };
     Some(answer(disks.and_then(|disks| disks.blocking(Cost::Write, |d| d.write(fd, at, bytes))))
         as ssize_t)
+}
+
+/// What a write gives whose bytes are nowhere.
+fn no_bytes(disks: &Disks, fd: c_int) -> Outcome<c_long> {
+    match disks.with(fd, |volume, handle| volume.flags(handle))?.writes() {
+        true => Err(Errno::EFAULT),
+        false => Err(Errno::EBADF),
+    }
 }
 
 /// # Safety
@@ -160,7 +172,7 @@ pub(super) extern "C-unwind" fn ftruncate64(fd: c_int, size: off64_t) -> c_int {
     system!(SYS_ftruncate, fd, size) as c_int
 }
 
-/// Room is made by a file that grows; what is reserved beyond its end, or cut out of it, is refused.
+/// Bytes that are cut out of the middle of a file, or put in there, are refused.
 #[unsafe(no_mangle)]
 pub(super) extern "C-unwind" fn fallocate64(
     fd: c_int,
@@ -168,29 +180,31 @@ pub(super) extern "C-unwind" fn fallocate64(
     at: off64_t,
     len: off64_t,
 ) -> c_int {
-    simulated!(fd, |disks| match mode {
-        0 => grow(&disks, fd, at, len).map(|()| 0),
-        _ => Err(Errno::EOPNOTSUPP),
+    simulated!(fd, |disks| {
+        let (keeps, punches) = (libc::FALLOC_FL_KEEP_SIZE, libc::FALLOC_FL_PUNCH_HOLE);
+        let grows = mode & keeps == 0;
+        let (at, len) = (offset(at)?, offset(len)?);
+        let allocation = match mode & !keeps {
+            _ if len == 0 => return Err(Errno::EINVAL),
+            0 => Allocation::Reserve { grows },
+            libc::FALLOC_FL_ZERO_RANGE => Allocation::Zero { grows },
+            _ if mode == punches | keeps => Allocation::Punch,
+            _ => return Err(Errno::EOPNOTSUPP),
+        };
+        allocate(&disks, fd, at, len, allocation).map(|()| 0)
     });
     system!(SYS_fallocate, fd, mode, at, len) as c_int
 }
 
-/// Makes room for a part of a file, by a file that is long enough.
-pub(super) fn grow(disks: &Disks, fd: c_int, at: off64_t, len: off64_t) -> Outcome<()> {
-    let end = offset(at)?.checked_add(offset(len)?).ok_or(Errno::EFBIG)?;
-    if len == 0 {
-        return Err(Errno::EINVAL);
-    }
-    let grow = |volume: &mut Volume, handle| {
-        if !volume.flags(handle)?.writes() {
-            return Err(Errno::EBADF);
-        }
-        match volume.handle_metadata(handle)?.size < end {
-            true => volume.set_len(handle, end),
-            false => Ok(()),
-        }
-    };
-    on_file(disks, fd, Cost::Write, grow)
+pub(super) fn allocate(
+    disks: &Disks,
+    fd: c_int,
+    at: u64,
+    len: u64,
+    allocation: Allocation,
+) -> Outcome<()> {
+    let allocate = |volume: &mut Volume, handle| volume.allocate(handle, at, len, allocation);
+    on_file(disks, fd, Cost::Write, allocate)
 }
 
 #[unsafe(no_mangle)]
@@ -215,8 +229,7 @@ pub(super) unsafe extern "C-unwind" fn fstat64(fd: c_int, to: *mut libc::stat64)
         let known =
             on_file(&disks, fd, Cost::Read, |volume, handle| volume.handle_metadata(handle))?;
         // SAFETY: the caller vouches for the place.
-        unsafe { to.write(shapes::stat(&known)) };
-        Ok(0)
+        unsafe { put(to, shapes::stat(&known)) }.map(|()| 0)
     });
     system!(SYS_fstat, fd, to) as c_int
 }
@@ -239,19 +252,22 @@ extern "C" fn fchown(fd: c_int, user: libc::uid_t, group: libc::gid_t) -> c_int 
 /// What two times mean: nanoseconds since the simulation began, `None` for one that stays.
 ///
 /// # Safety
-/// `times` is null or two of them.
-pub(super) unsafe fn times(times: *const libc::timespec) -> [Option<i64>; 2] {
+/// `times` is null or two of them, where it [is a place](is_place).
+pub(super) unsafe fn times(times: *const libc::timespec) -> Outcome<[Option<i64>; 2]> {
     let now_ns = detsim_executor::context::now().as_nanos() as i64;
     if times.is_null() {
-        return [Some(now_ns); 2];
+        return Ok([Some(now_ns); 2]);
+    }
+    if !is_place(times, 2 * size_of::<libc::timespec>()) {
+        return Err(Errno::EFAULT);
     }
     // SAFETY: the caller vouches for the times.
     let times = unsafe { slice::from_raw_parts(times, 2) };
-    [0, 1].map(|index| match times[index] {
+    Ok([0, 1].map(|index| match times[index] {
         time if time.tv_nsec == libc::UTIME_OMIT => None,
         time if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
         time => Some(shapes::from_1970(time.tv_sec, time.tv_nsec)),
-    })
+    }))
 }
 
 /// # Safety
@@ -260,7 +276,7 @@ pub(super) unsafe fn times(times: *const libc::timespec) -> [Option<i64>; 2] {
 pub(super) unsafe extern "C-unwind" fn futimens(fd: c_int, new: *const libc::timespec) -> c_int {
     simulated!(fd, |disks| {
         // SAFETY: the caller vouches for the times.
-        let [read, written] = unsafe { times(new) };
+        let [read, written] = unsafe { times(new) }?;
         let set = |volume: &mut Volume, handle| volume.set_times(handle, read, written);
         on_file(&disks, fd, Cost::Write, set).map(|()| 0)
     });

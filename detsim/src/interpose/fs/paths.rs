@@ -11,7 +11,7 @@ use detsim_fs::{Cost, Disks, Errno, Metadata, OpenFlags, Outcome, Volume};
 use libc::{AT_FDCWD, c_char, c_int, c_long, c_uint, mode_t, off64_t, size_t};
 
 use super::{
-    answer, done, fifo, is_input, is_of_system, of_fd, of_path, on_file, own, shapes,
+    answer, done, fifo, is_input, is_of_system, of_fd, of_path, on_file, own, put, shapes,
     take_up_parents,
 };
 
@@ -85,7 +85,7 @@ unsafe extern "C-unwind" fn openat64(
     }
     if let Some(disks) = of_fd(dir) {
         let open = |disks: Rc<Disks>| {
-            let Some((_, path)) = simulated!(path) else { return Err(Errno::EBADF) };
+            let Some((_, path)) = simulated!(path) else { return Err(Errno::EFAULT) };
             let known = shapes::open_flags(flags);
             disks.blocking(cost(known), |disks| disks.open_within(dir, path, known, mode))
         };
@@ -155,7 +155,7 @@ pub(super) unsafe extern "C-unwind" fn fstatat64(
 ) -> c_int {
     match known(dir, path, flags) {
         // SAFETY: the caller vouches for the place.
-        Some(outcome) => done(outcome.map(|known| unsafe { to.write(shapes::stat(&known)) })),
+        Some(outcome) => done(outcome.and_then(|known| unsafe { put(to, shapes::stat(&known)) })),
         None => system!(SYS_newfstatat, dir, path, to, flags) as c_int,
     }
 }
@@ -171,10 +171,8 @@ unsafe extern "C-unwind" fn statx(
     to: *mut libc::statx,
 ) -> c_int {
     match known(dir, path, flags) {
-        // std asks with null places whether the call exists at all.
-        Some(_) if to.is_null() => done(Err(Errno::EFAULT)),
         // SAFETY: the caller vouches for the place.
-        Some(outcome) => done(outcome.map(|known| unsafe { to.write(shapes::statx(&known)) })),
+        Some(outcome) => done(outcome.and_then(|known| unsafe { put(to, shapes::statx(&known)) })),
         None => system!(SYS_statx, dir, path, flags, mask, to) as c_int,
     }
 }
@@ -266,12 +264,7 @@ names! {
 }
 
 fn cut(volume: &mut Volume, path: &Path, size: off64_t) -> Outcome<()> {
-    let size = u64::try_from(size).map_err(|_| Errno::EINVAL)?;
-    let writes = OpenFlags { write: true, ..OpenFlags::default() };
-    let handle = volume.open(path, writes, 0)?;
-    let done = volume.set_len(handle, size);
-    volume.close(handle)?;
-    done
+    volume.set_path_len(path, u64::try_from(size).map_err(|_| Errno::EINVAL)?)
 }
 
 /// # Safety

@@ -5,6 +5,8 @@
 use detsim_fs::{ByteRange, Disks, Errno, LockKind, LockOwner, Outcome, Seek, Volume};
 use libc::{c_int, c_long};
 
+use super::is_place;
+
 /// What a command does.
 #[derive(Clone, Copy)]
 enum Does {
@@ -37,8 +39,9 @@ pub(super) unsafe fn control(
 ) -> Option<Outcome<()>> {
     let (owner, does) = command(what)?;
     let lock: *mut libc::flock = std::ptr::with_exposed_provenance_mut(argument as usize);
+    let is_there = is_place(lock, size_of::<libc::flock>());
     // SAFETY: the caller vouches for it.
-    let asked = unsafe { lock.as_mut() }.ok_or(Errno::EFAULT);
+    let asked = is_there.then(|| unsafe { &mut *lock }).ok_or(Errno::EFAULT);
     Some(asked.and_then(|asked| match does {
         Does::Locks { waits } => {
             let (range, kind) = (range(disks, fd, asked)?, kind(asked)?);

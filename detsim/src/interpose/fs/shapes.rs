@@ -15,6 +15,7 @@ use libc::c_int;
 const EPOCH_S: i64 = super::super::clock::BEGINNING.as_secs().cast_signed();
 const NS_PER_S: i64 = 1_000_000_000;
 const OWNER: u32 = 1000;
+/// The device of the disk; those of other file systems follow.
 const DEVICE: u64 = 0xDE75;
 const BLOCK: u32 = 4096;
 /// What a system of 64 bits says of every file; libc's own constant is 0 there.
@@ -30,6 +31,10 @@ pub(super) fn from_1970(seconds: i64, ns: i64) -> i64 {
     (seconds - EPOCH_S).saturating_mul(NS_PER_S).saturating_add(ns)
 }
 
+fn device(known: &Metadata) -> u64 {
+    DEVICE + u64::from(known.file_system)
+}
+
 fn mode(known: &Metadata) -> u32 {
     let kind = match known.kind {
         FileKind::Dir => libc::S_IFDIR,
@@ -43,7 +48,7 @@ fn mode(known: &Metadata) -> u32 {
 pub(super) fn stat(known: &Metadata) -> libc::stat64 {
     // SAFETY: every field is a number, for which zeros are a value.
     let mut stat: libc::stat64 = unsafe { std::mem::zeroed() };
-    stat.st_dev = DEVICE;
+    stat.st_dev = device(known);
     stat.st_ino = known.ino;
     stat.st_mode = mode(known);
     stat.st_nlink = known.links.into();
@@ -72,7 +77,8 @@ pub(super) fn statx(known: &Metadata) -> libc::statx {
     stat.stx_ino = known.ino;
     stat.stx_size = known.size;
     stat.stx_blocks = known.blocks;
-    (stat.stx_dev_major, stat.stx_dev_minor) = ((DEVICE >> 8) as u32, (DEVICE & 0xFF) as u32);
+    let device = device(known);
+    (stat.stx_dev_major, stat.stx_dev_minor) = ((device >> 8) as u32, (device & 0xFF) as u32);
     time(&mut stat.stx_atime, known.times.read_ns);
     time(&mut stat.stx_mtime, known.times.written_ns);
     time(&mut stat.stx_ctime, known.times.changed_ns);

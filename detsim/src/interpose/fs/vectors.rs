@@ -9,7 +9,7 @@ use detsim_fs::{Errno, Outcome};
 use libc::{c_int, c_long, c_void, iovec, off64_t, ssize_t};
 
 use super::paths::system;
-use super::{answer, descriptors, of_fd};
+use super::{answer, descriptors, is_place, of_fd};
 use crate::interpose::net::calls as net;
 
 /// The most parts of one call, on Linux.
@@ -20,12 +20,16 @@ const PARTS_MAX: usize = 1024;
 unsafe fn parts<'a>(parts: *const iovec, count: c_int) -> Outcome<(&'a [iovec], usize)> {
     let count = usize::try_from(count).ok().filter(|count| *count <= PARTS_MAX);
     let parts = match count.ok_or(Errno::EINVAL)? {
+        count if !is_place(parts, count * size_of::<iovec>()) => return Err(Errno::EFAULT),
         0 => &[],
         // SAFETY: the caller vouches for the parts.
         count => unsafe { slice::from_raw_parts(parts, count) },
     };
     let len = parts.iter().try_fold(0_usize, |sum, part| sum.checked_add(part.iov_len));
     let len = len.filter(|len| isize::try_from(*len).is_ok()).ok_or(Errno::EINVAL)?;
+    if !parts.iter().all(|part| is_place(part.iov_base, part.iov_len)) {
+        return Err(Errno::EFAULT);
+    }
     Ok((parts, len))
 }
 

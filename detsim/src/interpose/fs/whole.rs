@@ -4,8 +4,9 @@
 //! descriptor. Invariant: a hint makes nothing durable and changes nothing that a program sees.
 
 use std::os::fd::RawFd;
+use std::rc::Rc;
 
-use detsim_fs::{Cost, Disks, Errno, Outcome, Volume};
+use detsim_fs::{Allocation, Cost, Disks, Errno, Metadata, Outcome, Volume};
 use libc::{c_char, c_int, c_uint, mode_t, off64_t};
 
 use super::descriptors::{self, offset, simulated};
@@ -21,17 +22,29 @@ const BLOCK: u64 = 4096;
 const LARGE: u64 = 1 << 44;
 const NAME_MAX: u64 = 255;
 /// The magic number of ext4.
-const KIND: i64 = 0xEF53;
+const EXT4: i64 = 0xEF53;
+/// The magic number of tmpfs.
+const TMPFS: i64 = 0x0102_1994;
 
-/// Blocks, and those of them that are free.
-fn blocks(volume: &Volume) -> (u64, u64) {
+/// How much room there is.
+struct Room {
+    kind: i64,
+    blocks: u64,
+    free: u64,
+}
+
+/// The room of the file system that a file is of.
+fn room(volume: &Volume, of: &Metadata) -> Room {
+    if of.file_system > 0 {
+        return Room { kind: TMPFS, blocks: LARGE / BLOCK, free: LARGE / BLOCK };
+    }
     let (capacity, free) = volume.space();
     let taken = (capacity - free).min(LARGE) / BLOCK;
     let blocks = capacity.min(LARGE) / BLOCK;
-    (blocks, blocks.saturating_sub(taken))
+    Room { kind: EXT4, blocks, free: blocks.saturating_sub(taken) }
 }
 
-fn as_statvfs((blocks, free): (u64, u64)) -> Vfs {
+fn as_statvfs(Room { blocks, free, .. }: Room) -> Vfs {
     // SAFETY: every field is a number, for which zeros are a value.
     let mut told: Vfs = unsafe { std::mem::zeroed() };
     (told.f_bsize, told.f_frsize, told.f_namemax) = (BLOCK, BLOCK, NAME_MAX);
@@ -41,10 +54,10 @@ fn as_statvfs((blocks, free): (u64, u64)) -> Vfs {
     told
 }
 
-fn as_statfs((blocks, free): (u64, u64)) -> Fs {
+fn as_statfs(Room { kind, blocks, free }: Room) -> Fs {
     // SAFETY: every field is a number, for which zeros are a value.
     let mut told: Fs = unsafe { std::mem::zeroed() };
-    told.f_type = KIND as _;
+    told.f_type = kind as _;
     (told.f_bsize, told.f_frsize, told.f_namelen) = (BLOCK as _, BLOCK as _, NAME_MAX as _);
     (told.f_blocks, told.f_bfree, told.f_bavail) = (blocks, free, free);
     (told.f_files, told.f_ffree) = (blocks, free);
@@ -60,7 +73,7 @@ macro_rules! room {
         unsafe extern "C-unwind" fn $path(path: *const c_char, to: *mut $shape) -> c_int {
             // SAFETY: the caller vouches for the path.
             if let Some((disks, path)) = unsafe { of_path(path) } {
-                let room = look(&disks, |volume| volume.metadata(path).map(|_| blocks(volume)));
+                let room = look(&disks, |volume| volume.metadata(path).map(|of| room(volume, &of)));
                 // SAFETY: the caller vouches for the place.
                 return done(room.map(|room| unsafe { to.write($as(room)) }));
             }
@@ -72,7 +85,10 @@ macro_rules! room {
         #[unsafe(no_mangle)]
         unsafe extern "C-unwind" fn $fd(fd: c_int, to: *mut $shape) -> c_int {
             if let Some(disks) = of_fd(fd) {
-                let room = disks.and_then(|disks| disks.with(fd, |volume, _| Ok(blocks(volume))));
+                let known = |volume: &mut Volume, handle| {
+                    volume.handle_metadata(handle).map(|of| room(volume, &of))
+                };
+                let room = disks.and_then(|disks| disks.with(fd, known));
                 // SAFETY: the caller vouches for the place.
                 return done(room.map(|room| unsafe { to.write($as(room)) }));
             }
@@ -148,8 +164,11 @@ pub(super) extern "C-unwind" fn posix_fallocate64(fd: c_int, at: off64_t, len: o
     let Some(disks) = of_fd(fd) else {
         return real!(posix_fallocate64: fn(c_int, off64_t, off64_t) -> c_int, fd, at, len);
     };
-    let grown = disks.and_then(|disks| descriptors::grow(&disks, fd, at, len));
-    grown.err().map_or(0, Errno::raw)
+    let grow = |disks: Rc<Disks>| {
+        let (at, len) = (offset(at)?, offset(len)?);
+        descriptors::allocate(&disks, fd, at, len, Allocation::Reserve { grows: true })
+    };
+    disks.and_then(grow).err().map_or(0, Errno::raw)
 }
 
 // ------------------------------------------------------------ the process

@@ -1,0 +1,1 @@
+//! Calls that few programs make: nameless files, holes, copies within the system.
