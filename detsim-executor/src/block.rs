@@ -294,6 +294,12 @@ impl Object {
         }
     }
 
+    /// Is it known in this run?
+    #[inline]
+    pub(crate) fn is_of(&self, run: u64) -> bool {
+        self.run == run
+    }
+
     #[cold]
     fn rebind(&mut self, kernel: &mut Kernel) {
         self.run = kernel.id();
@@ -402,7 +408,7 @@ impl WaitGraph {
     }
 
     fn leave(&mut self, object: &mut Object, record: u32) {
-        if self.waits.take(record).is_none() {
+        if !self.waits.remove(record) {
             return;
         }
         let Some(resource) = self.resources.get_mut((object.node as usize).wrapping_sub(1)) else {

@@ -15,9 +15,17 @@ use std::time::Duration;
 
 /// A part of the simulated world with events of its own.
 pub trait Device: Any {
-    /// When its next event is due. Asked after each [`Device::handle`] and whenever the device
-    /// was touched ([`crate::Sim::touch`]), not after every step.
+    /// When its next event is due. Asked after each [`Device::handle`], unless it [`tells`], and whenever
+    /// the device was touched ([`crate::Sim::touch`]), not after every step.
+    ///
+    /// [`tells`]: Device::tells
     fn next_deadline(&self) -> Option<Deadline>;
+
+    /// Whether it says by itself when its next event is due, with [`Kernel::set_deadline`], in each
+    /// [`Device::handle`].
+    fn tells(&self) -> bool {
+        false
+    }
 
     /// Whether its events keep no run going: they happen while something else is to come, or a run has a
     /// horizon; where nothing but them is left, the run is over, or stuck. Asked once.

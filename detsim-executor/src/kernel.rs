@@ -200,6 +200,12 @@ impl Kernel {
         }
     }
 
+    /// Whether this is the task that runs.
+    #[inline]
+    pub fn is_current(&self, tag: TaskTag) -> bool {
+        tag.word == self.word && self.current != NO_TASK
+    }
+
     pub(crate) fn current_index(&self) -> u32 {
         self.current
     }
@@ -308,7 +314,7 @@ impl Kernel {
     // ------------------------------------------------------------ operations
 
     /// The current task operates on `object`: their histories become one.
-    #[inline]
+    #[inline(always)]
     pub fn operate(&mut self, object: &mut Object, kind: OpKind) {
         object.bind(self);
         let Some(slot) = self.tasks.get_mut(self.current) else { return };

@@ -140,6 +140,10 @@ impl Queue {
         let mut first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
         let mut faint = (NEVER, Due::Timer);
         for (index, deadline) in self.devices.iter().enumerate() {
+            // Most have nothing to do, and that nobody has before the others.
+            if deadline.at == SimTime::MAX {
+                continue;
+            }
             let first = if self.faint[index] { &mut faint } else { &mut first };
             if *deadline < first.0 {
                 *first = (*deadline, Due::Device(index));
@@ -214,9 +218,15 @@ impl Queue {
     }
 
     /// A device of a simulation that has ended says this to no effect.
+    #[inline]
     pub(crate) fn set_deadline(&mut self, device: usize, deadline: Option<Deadline>) {
         let Some(known) = self.devices.get_mut(device) else { return };
-        *known = deadline.unwrap_or(NEVER);
+        let deadline = deadline.unwrap_or(NEVER);
+        // Nothing is new, and no device has to be asked any more.
+        if *known == deadline && self.next_ns != 0 {
+            return;
+        }
+        *known = deadline;
         self.update();
     }
 

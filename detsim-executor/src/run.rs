@@ -364,8 +364,10 @@ fn happen(shared: &Shared, due: Due) {
         Due::Device(index) => {
             let device = Rc::clone(&shared.devices.borrow()[index]);
             guarded(|| device.handle());
-            let deadline = device.next_deadline();
-            enter().queue.set_deadline(index, deadline);
+            if !device.tells() {
+                let deadline = device.next_deadline();
+                enter().queue.set_deadline(index, deadline);
+            }
         }
     }
 }

@@ -42,6 +42,18 @@ impl<T> Slots<T> {
         thing
     }
 
+    /// Drops the thing in a place, which is free again; false where there is none.
+    #[inline]
+    pub(crate) fn remove(&mut self, index: u32) -> bool {
+        let Some(place) = self.places.get_mut(index as usize) else { return false };
+        let is_there = place.is_some();
+        if is_there {
+            *place = None;
+            self.free.push(index);
+        }
+        is_there
+    }
+
     /// The thing in a place.
     #[inline]
     pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
@@ -79,6 +91,7 @@ mod tests {
         let mut slots = Slots::default();
         assert_eq!((slots.insert('a'), slots.insert('b')), (0, 1));
         assert_eq!((slots.take(0), slots.take(0), slots.take(9)), (Some('a'), None, None));
+        assert_eq!((slots.insert('e'), slots.remove(0), slots.remove(0)), (0, true, false));
         assert_eq!((slots.insert('c'), slots.insert('d')), (0, 2));
         assert_eq!(slots.iter().collect::<String>(), "cbd");
         *slots.get_mut(1).unwrap() = 'x';

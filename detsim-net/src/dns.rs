@@ -163,7 +163,7 @@ impl World {
             return Some(given.clone());
         }
         let node = self.node_of_name(kernel, name)?;
-        Some(self.hosts.addresses(node).to_vec())
+        Some(self.ways.hosts.addresses(node).to_vec())
     }
 
     fn node_of_name(&self, kernel: &Kernel, name: &str) -> Option<NodeId> {

@@ -8,11 +8,14 @@
 mod blocking;
 mod dispatch;
 mod faults;
+mod how;
 mod links;
 mod local;
 mod netstat;
+mod packet;
 mod packets;
 mod socket;
+mod usual;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,29 +26,29 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use detsim_executor::{
-    Bound, Deadline, Device, DeviceId, Domain, In, Kernel, NodeId, Object, Party, Ratio, Sim,
-    SimTime, context,
+    Bound, Deadline, Device, DeviceId, In, Kernel, NodeId, Object, Party, Ratio, Sim, SimTime,
+    context,
 };
 
 pub use self::blocking::Alias;
 pub use self::faults::{Cut, Net, RuleGuard};
+pub use self::how::How;
 pub use self::links::NetLink;
-pub(crate) use self::packets::{describe, dropped};
-pub use self::socket::{How, Socket};
+pub(crate) use self::packet::Packet;
+pub(crate) use self::packets::{Ways, describe, dropped};
+pub use self::socket::Socket;
 use crate::agenda::Agenda;
 use crate::dns::Names;
 use crate::errno::{Errno, Result};
-use crate::host::{Hosts, Protocol};
-use crate::link::{LinkConfig, Order, Partition, Passage};
-use crate::links::Links;
+use crate::host::Protocol;
+use crate::link::{LinkConfig, Order, Partition};
 use crate::options::Options;
-use crate::rule::Rules;
 use crate::table::{Key, Table};
+use crate::tcp::calls::Shorts;
 use crate::tcp::{Connection, ConnectionKey, State, Step, TcpSocket};
 use crate::udp::{Parcel, ParcelKey, UdpSocket};
 use crate::unix::{Channel, NameTable, Unix};
 use crate::waits::{Side, Waits};
-use crate::weather::Weather;
 
 /// The network that the sockets of a simulation share.
 ///
@@ -59,8 +62,7 @@ pub struct Sockets {
 #[derive(Debug)]
 pub(crate) struct World {
     device: Option<DeviceId>,
-    pub(crate) hosts: Hosts,
-    pub(crate) links: Links,
+    pub(crate) ways: Ways,
     pub(crate) sockets: Table<Entry>,
     pub(crate) connections: Table<Connection>,
     /// Local streams and pipes, and who has which name.
@@ -71,7 +73,6 @@ pub(crate) struct World {
     /// Datagrams on their way.
     pub(crate) parcels: Table<Parcel>,
     pub(crate) unreachable: Table<Unreachable>,
-    pub(crate) agenda: Agenda<What>,
     armed: Option<Deadline>,
     /// Events that keep no run going.
     pub(crate) faint: Agenda<What>,
@@ -80,26 +81,16 @@ pub(crate) struct World {
     /// What partitions that begin from now on do.
     rule: Partition,
     woken: Vec<Waker>,
-    /// Hosts without power.
-    dark: Vec<NodeId>,
-    messages: u32,
     /// Connections that were ever begun.
     pub(crate) connected: u64,
     pub(crate) names: Names,
     /// Host names other than the names of nodes.
     pub(crate) hostnames: BTreeMap<NodeId, String>,
-    /// What the scenario says of packets.
-    pub(crate) rules: Rules,
-    /// What goes wrong by itself.
-    pub(crate) weather: Weather,
-    /// When links will be looked at that hold for a while.
-    clearings: Vec<SimTime>,
     /// How often sending a segment resets its connection.
     pub(crate) resets: Ratio,
-    /// The stream of short reads and writes.
-    pub(crate) short: Option<Domain>,
-    /// How often a read or a write is short.
-    pub(crate) short_rate: Ratio,
+    pub(crate) shorts: Shorts,
+    /// No call is taken for a usual one (`sockets/usual.rs`), as a check on those.
+    unusual: bool,
     /// For whom sockets are opened now.
     opens_for: u64,
 }
@@ -166,13 +157,6 @@ pub(crate) struct Unreachable {
     pub(crate) from: NodeId,
 }
 
-/// A packet on a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Packet {
-    pub(crate) passage: Passage,
-    pub(crate) message: u32,
-}
-
 /// What becomes of a packet that is sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flight {
@@ -183,9 +167,6 @@ pub(crate) struct Flight {
     pub(crate) copy_at: Option<SimTime>,
     pub(crate) history: u64,
 }
-
-/// Packets are numbered apart from the messages of a [`crate::Network`].
-const FIRST_MESSAGE: u32 = 1 << 31;
 
 /// From a node to itself: 5 to 25 us, in order, and no faults.
 fn loopback() -> LinkConfig {
@@ -241,6 +222,12 @@ impl Sockets {
         });
     }
 
+    /// No call is taken for a usual one from now on: everything takes the long way, to the same end.
+    #[doc(hidden)]
+    pub fn set_unusual(&self) {
+        self.world.enter().unusual = true;
+    }
+
     /// Gives `f` the world and the kernel; `None` where the simulation has ended or is another
     /// thread's.
     #[inline]
@@ -262,6 +249,13 @@ fn leave(section: &mut In<'_, World>) {
     if let Some(kernel) = kernel {
         world.arm(kernel);
     }
+    if !world.woken.is_empty() {
+        wake_all(section);
+    }
+}
+
+#[inline]
+fn wake_all(section: &mut In<'_, World>) {
     while let Some(waker) = section.woken.pop() {
         section.wake(waker);
     }
@@ -275,7 +269,7 @@ struct Plug {
 impl Device for Plug {
     fn next_deadline(&self) -> Option<Deadline> {
         let mut section = self.sockets.world.enter();
-        if section.agenda.take_changed() {
+        if section.ways.agenda.take_changed() {
             section.armed = section.first_due();
         }
         section.armed
@@ -283,6 +277,10 @@ impl Device for Plug {
 
     fn handle(&self) {
         self.sockets.with(World::happen);
+    }
+
+    fn tells(&self) -> bool {
+        true
     }
 
     fn on_crash(&self, node: NodeId) {
@@ -298,7 +296,7 @@ impl Device for Plug {
     }
 
     fn on_restart(&self, node: NodeId) {
-        self.sockets.with(|world, _| world.dark.retain(|dark| *dark != node));
+        self.sockets.with(|world, _| world.ways.dark.retain(|dark| *dark != node));
     }
 }
 
@@ -317,9 +315,9 @@ impl Device for Faint {
 
     fn handle(&self) {
         self.sockets.with(|world, kernel| {
-            if let Some((deadline, what)) = world.faint.pop()
-                && !world.is_stale(deadline, what)
-            {
+            let Some((deadline, what)) = world.faint.first() else { return };
+            world.faint.pop();
+            if !world.is_stale(deadline, what) {
                 world.happens(kernel, what);
             }
         });
@@ -334,8 +332,7 @@ impl World {
     fn new() -> Self {
         Self {
             device: None,
-            hosts: Hosts::default(),
-            links: Links::with_loopback(loopback()),
+            ways: Ways::new(loopback()),
             sockets: Table::default(),
             connections: Table::default(),
             channels: Table::default(),
@@ -343,34 +340,40 @@ impl World {
             closed: Vec::new(),
             parcels: Table::default(),
             unreachable: Table::default(),
-            agenda: Agenda::default(),
             armed: None,
             faint: Agenda::default(),
             faint_device: None,
             faint_armed: None,
             rule: Partition::Drop,
             woken: Vec::new(),
-            dark: Vec::new(),
-            messages: FIRST_MESSAGE,
             connected: 0,
             names: Names::default(),
             hostnames: BTreeMap::new(),
-            rules: Rules::default(),
-            weather: Weather::fair(),
-            clearings: Vec::new(),
             resets: Ratio::NEVER,
-            short: None,
-            short_rate: Ratio::new(1, 4),
+            shorts: Shorts::default(),
+            unusual: false,
             opens_for: 0,
         }
     }
 
     // ------------------------------------------------------------ events
 
+    /// Tells the kernel when the next events are due, where they may be others than it knows.
     #[inline]
     fn arm(&mut self, kernel: &mut Kernel) {
-        if self.agenda.take_changed() {
+        if self.ways.agenda.is_changed() || self.faint.is_changed() {
             self.arm_anew(kernel);
+        }
+    }
+
+    #[inline(never)]
+    fn arm_anew(&mut self, kernel: &mut Kernel) {
+        if self.ways.agenda.take_changed() {
+            let first = self.first_due();
+            if let (true, Some(device)) = (first != self.armed, self.device) {
+                self.armed = first;
+                kernel.set_deadline(device, first);
+            }
         }
         if self.faint.take_changed() {
             let first = self.faint_due();
@@ -389,30 +392,24 @@ impl World {
             self.faint.pop();
         }
         self.faint.take_changed();
-        self.faint.first().map(|(deadline, _)| deadline)
+        self.faint.first_deadline()
     }
 
     /// When the first event that matters is due; the agenda counts as unchanged from now on.
     fn first_due(&mut self) -> Option<Deadline> {
-        self.prune();
-        self.agenda.take_changed();
-        self.agenda.first().map(|(deadline, _)| deadline)
-    }
-
-    fn arm_anew(&mut self, kernel: &mut Kernel) {
-        let first = self.first_due();
-        if let (true, Some(device)) = (first != self.armed, self.device) {
-            self.armed = first;
-            kernel.set_deadline(device, first);
+        if self.ways.agenda.is_doubtful() {
+            self.prune();
         }
+        self.ways.agenda.take_changed();
+        self.ways.agenda.first_deadline()
     }
 
     /// Drops events of the past: nothing that does not matter may move the clock.
     fn prune(&mut self) {
-        while let Some((deadline, what)) = self.agenda.first()
+        while let Some((deadline, what)) = self.ways.agenda.first()
             && self.is_stale(deadline, what)
         {
-            self.agenda.pop();
+            self.ways.agenda.pop();
         }
     }
 
@@ -421,7 +418,7 @@ impl World {
         let Some(connection) = self.connections.get(key) else { return true };
         match step {
             Step::Lane(side) => {
-                let first = connection.lanes[side].flight.front();
+                let first = connection.lanes[side].flight.first();
                 first.is_none_or(|segment| segment.deadline != deadline)
             }
             Step::Keepalive(side) => !self.is_keepalive_due(key, side, deadline),
@@ -430,10 +427,10 @@ impl World {
     }
 
     fn happen(&mut self, kernel: &mut Kernel) {
-        if self.agenda.take_changed() {
+        if self.ways.agenda.is_doubtful() {
             self.prune();
         }
-        if let Some((_, what)) = self.agenda.pop() {
+        if let Some(what) = self.ways.agenda.pop() {
             self.happens(kernel, what);
         }
     }
@@ -473,7 +470,7 @@ impl World {
         options: Options,
     ) -> SocketKey {
         let node = kernel.current_node();
-        self.hosts.of(node);
+        self.ways.hosts.of(node);
         self.sockets.insert(Entry {
             node,
             owner: Owner { number: self.opens_for, gone: None },
@@ -511,12 +508,14 @@ impl World {
     }
 
     /// Something happened to a socket: who waits for it is woken.
+    #[inline]
     pub(crate) fn notify(&mut self, kernel: &mut Kernel, key: SocketKey, side: Side) {
         let Self { sockets, woken, .. } = self;
         let Some(entry) = sockets.get_mut(key) else { return };
-        for (at, end) in [(0, Side::Read), (1, Side::Write)] {
-            entry.ready[at] |= side.meets(end);
-            entry.denied[at] &= !side.meets(end);
+        let ends = [side != Side::Write, side != Side::Read];
+        for (at, is_met) in ends.into_iter().enumerate() {
+            entry.ready[at] |= is_met;
+            entry.denied[at] &= !is_met;
         }
         entry.waits.wake(kernel, &mut entry.object, side, woken);
     }
@@ -534,7 +533,7 @@ impl World {
         self.notify(kernel, key, Side::Either);
         let Some(entry) = self.sockets.remove(key) else { return };
         let resets = entry.options.linger.is_some_and(|linger| linger.is_zero());
-        let host = self.hosts.of(entry.node);
+        let host = self.ways.hosts.of(entry.node);
         match entry.kind {
             SocketKind::Unix(unix) => self.unix_close(kernel, key, entry.node, unix),
             SocketKind::Udp(UdpSocket { local, .. }) => {
@@ -564,7 +563,7 @@ impl World {
 
     /// A node lost its power: nobody says anything.
     fn crash(&mut self, kernel: &mut Kernel, node: NodeId) {
-        self.dark.push(node);
+        self.ways.dark.push(node);
         for key in self.sockets_of(node) {
             self.notify(kernel, key, Side::Either);
             // A local socket has no peer elsewhere: closing it tells nobody.
@@ -575,7 +574,7 @@ impl World {
         }
         self.cut_power(kernel, node);
         self.doubt_peers(kernel);
-        self.hosts.of(node).forget();
+        self.ways.hosts.of(node).forget();
     }
 
     fn sockets_of(&self, node: NodeId) -> Vec<SocketKey> {

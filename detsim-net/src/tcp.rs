@@ -24,6 +24,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod connection;
+mod convoy;
 mod handshake;
 mod keepalive;
 pub(crate) mod lane;

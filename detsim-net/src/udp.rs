@@ -15,7 +15,7 @@ use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
 
 use crate::errno::{Errno, Result};
 use crate::host::{Protocol, is_broadcast};
-use crate::link::{Partition, Passage};
+use crate::link::Partition;
 use crate::sockets::{
     Flight, Packet, SocketKey, SocketKind, Unreachable, What, World, describe, dropped,
 };
@@ -120,7 +120,7 @@ impl World {
         if self.udp(key)?.local.is_some() {
             return Err(Errno::INVALID);
         }
-        let host = self.hosts.of(node);
+        let host = self.ways.hosts.of(node);
         let local = host.bind(Protocol::Udp, address, key, &options, kernel.now())?;
         self.udp_mut(key)?.local = Some(local);
         Ok(())
@@ -129,7 +129,7 @@ impl World {
     /// From now on it talks to one peer.
     pub(crate) fn udp_connect(&mut self, key: SocketKey, to: SocketAddr) -> Result<()> {
         let node = self.entry(key)?.node;
-        let source = self.hosts.source(node, to.ip())?;
+        let source = self.ways.hosts.source(node, to.ip())?;
         let udp = self.udp_mut(key)?;
         if udp.is_v6 != to.is_ipv6() {
             return Err(Errno::FAMILY);
@@ -172,7 +172,7 @@ impl World {
         if to.port() == 0 {
             return Err(Errno::INVALID);
         }
-        let source = self.hosts.source(node, to.ip())?;
+        let source = self.ways.hosts.source(node, to.ip())?;
         let ip = if local.ip().is_unspecified() { source } else { local.ip() };
         let to = if to.ip().is_unspecified() { SocketAddr::new(source, to.port()) } else { to };
         let from = SocketAddr::new(ip, local.port());
@@ -193,7 +193,7 @@ impl World {
     ) -> Vec<NodeId> {
         let ip = to.ip();
         if !ip.is_multicast() && !is_broadcast(ip) {
-            return self.hosts.route(node, ip).into_iter().collect();
+            return self.ways.hosts.route(node, ip).into_iter().collect();
         }
         let loops = self.entry(key).is_ok_and(|entry| match ip.is_ipv6() {
             true => entry.options.multicast_loop_v6,
@@ -212,7 +212,7 @@ impl World {
         to: SocketAddr,
         datagram: &Datagram,
     ) {
-        let flight = self.fly(kernel, nodes.0, nodes.1, datagram.data.len());
+        let flight = self.ways.fly(kernel, nodes.0, nodes.1, datagram.data.len());
         let Flight { packet, at, lost, copy_at, history } = flight;
         let size = (0, datagram.data.len());
         describe(kernel, packet, [datagram.from, to], PacketKind::Datagram, size);
@@ -221,9 +221,8 @@ impl World {
         }
         let datagram = Datagram { history, ..datagram.clone() };
         let parcel = Parcel { datagram, sender, nodes, to, packet, is_held: false };
-        let copy = Packet { passage: Passage { is_copy: true, ..packet.passage }, ..packet };
         if let Some(copy_at) = copy_at {
-            let Packet { message, .. } = packet;
+            let (copy, message) = (packet.copy(), packet.message());
             let (from, to) = nodes;
             kernel.record_with(|_| Event::Net(NetEvent::Duplicated { message, from, to }));
             self.schedule_parcel(kernel, Parcel { packet: copy, ..parcel.clone() }, copy_at);
@@ -234,14 +233,14 @@ impl World {
     fn schedule_parcel(&mut self, kernel: &mut Kernel, parcel: Parcel, at: SimTime) {
         let key = self.parcels.insert(parcel);
         let deadline = Deadline { at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Parcel(key));
+        self.ways.agenda.push(deadline, What::Parcel(key));
     }
 
     /// A datagram is due.
     pub(crate) fn parcel_due(&mut self, kernel: &mut Kernel, key: ParcelKey) {
         let Some(parcel) = self.parcels.get(key) else { return };
         let ((from, to), packet) = (parcel.nodes, parcel.packet);
-        match self.obstacle(kernel, from, to, packet) {
+        match self.ways.obstacle(kernel, from, to, packet) {
             Some(Partition::Hold) => {
                 if let Some(parcel) = self.parcels.get_mut(key) {
                     parcel.is_held = true;
@@ -252,7 +251,7 @@ impl World {
             None => {}
         }
         let Some(parcel) = self.parcels.remove(key) else { return };
-        let history = &mut self.hosts.of(to).history;
+        let history = &mut self.ways.hosts.of(to).history;
         *history = fold(*history, parcel.datagram.history);
         kernel.fold_event(*history);
         self.deliver(kernel, &parcel);
@@ -282,9 +281,9 @@ impl World {
     fn udp_receivers(&mut self, parcel: &Parcel, to_all: bool) -> Vec<SocketKey> {
         let Parcel { datagram, to, nodes, .. } = parcel;
         let bound: Vec<SocketKey> = match to_all {
-            true => self.hosts.of(nodes.1).at_port(Protocol::Udp, to.port()).collect(),
+            true => self.ways.hosts.of(nodes.1).at_port(Protocol::Udp, to.port()).collect(),
             false => {
-                let receivers = self.hosts.of(nodes.1).receivers(Protocol::Udp, *to);
+                let receivers = self.ways.hosts.of(nodes.1).receivers(Protocol::Udp, *to);
                 receivers.map(|binding| binding.socket).collect()
             }
         };
@@ -301,14 +300,14 @@ impl World {
     /// Nobody has the port: a sender that is connected hears of it.
     fn tell_unreachable(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
         let Parcel { nodes: (from, to), sender, .. } = *parcel;
-        let flight = self.fly(kernel, to, from, 0);
+        let flight = self.ways.fly(kernel, to, from, 0);
         let addresses = [parcel.to, parcel.datagram.from];
         describe(kernel, flight.packet, addresses, PacketKind::Unreachable, (0, 0));
         if !flight.lost {
             let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
             let news = Unreachable { sender, peer: parcel.to, packet: flight.packet, from: to };
             let key = self.unreachable.insert(news);
-            self.agenda.push(deadline, What::Unreachable(key));
+            self.ways.agenda.push(deadline, What::Unreachable(key));
         }
     }
 
@@ -318,7 +317,7 @@ impl World {
         let Unreachable { sender, peer, packet, from } = news;
         let Ok(entry) = self.entry(sender) else { return };
         let node = entry.node;
-        if self.obstacle(kernel, from, node, packet).is_some() {
+        if self.ways.obstacle(kernel, from, node, packet).is_some() {
             return;
         }
         let Ok(udp) = self.udp_mut(sender) else { return };
@@ -375,13 +374,13 @@ impl World {
             if let Some(parcel) = self.parcels.get_mut(key) {
                 parcel.is_held = false;
                 let deadline = Deadline { at: kernel.now(), seq: kernel.next_seq() };
-                self.agenda.push(deadline, What::Parcel(key));
+                self.ways.agenda.push(deadline, What::Parcel(key));
             }
         }
     }
 
     fn lose_newest(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
-        dropped(kernel, parcel.packet.message, parcel.nodes, DropReason::Overflow);
+        dropped(kernel, parcel.packet.message(), parcel.nodes, DropReason::Overflow);
     }
 
     pub(crate) fn udp(&self, key: SocketKey) -> Result<&UdpSocket> {

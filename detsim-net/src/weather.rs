@@ -104,10 +104,26 @@ impl Weather {
         (from, to): (NodeId, NodeId),
         hosts: impl FnOnce() -> Vec<NodeId>,
     ) -> Force {
-        let now = kernel.now();
-        if from == to || (now < self.next_change && self.incidents.is_empty()) {
-            return Force::NONE;
+        match self.is_calm(kernel.now()) || from == to {
+            true => Force::NONE,
+            false => self.force_now(kernel, (from, to), hosts),
         }
+    }
+
+    /// Is nothing in force on any link, as far as has been drawn?
+    #[inline]
+    fn is_calm(&self, now: SimTime) -> bool {
+        now < self.next_change && self.incidents.is_empty()
+    }
+
+    #[inline(never)]
+    fn force_now(
+        &mut self,
+        kernel: &mut Kernel,
+        (from, to): (NodeId, NodeId),
+        hosts: impl FnOnce() -> Vec<NodeId>,
+    ) -> Force {
+        let now = kernel.now();
         if now >= self.next_change {
             self.advance(kernel, &hosts());
         }

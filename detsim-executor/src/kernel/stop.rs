@@ -46,6 +46,25 @@ impl Kernel {
         false
     }
 
+    /// As [`Self::stops_before`] and [`Self::has_budget`] for an operation before which the task is not
+    /// stopped. False, and nothing is done, where it may be, or has no budget, or where it is no task
+    /// that runs: then they are to be asked.
+    #[inline(always)]
+    pub fn passes(&mut self, object: &Object, asked: &mut bool) -> bool {
+        if !object.is_of(self.id) || self.budget == 0 {
+            return false;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if !*asked {
+            if slot.ops + 1 >= slot.stop_at {
+                return false;
+            }
+            slot.ops += 1;
+            *asked = true;
+        }
+        true
+    }
+
     /// Whether the current task is stopped, which it is where it can be and is to be. The caller makes it
     /// ready again.
     #[cold]

@@ -10,7 +10,7 @@ use std::task::Context;
 
 use detsim_executor::{Kernel, OpKind, Party, Role, TaskTag};
 
-use super::{Gone, SocketKey, SocketKind, World};
+use super::{Entry, Gone, SocketKey, SocketKind, World};
 use crate::errno::{Errno, Result};
 use crate::tcp::calls::Readiness;
 use crate::unix::{Stream, Unix};
@@ -190,21 +190,12 @@ impl World {
         error: Option<Errno>,
     ) {
         let Some(entry) = self.sockets.get_mut(key) else { return };
-        let at = usize::from(side == Side::Write);
         if error == Some(Errno::AGAIN) {
             entry.ready[0] &= side == Side::Write;
             entry.ready[1] &= side == Side::Read;
             return kernel.operate(&mut entry.object, OpKind::Read);
         }
-        entry.asked[at] = false;
-        kernel.operate(&mut entry.object, op);
-        if op == OpKind::Read {
-            return;
-        }
-        let task = kernel.current_tag();
-        let role = if side == Side::Write { Role::LastSent } else { Role::LastReceived };
-        entry.parties[at] =
-            (task != TaskTag::NOBODY).then_some(Party { task, role, site, count: 1 });
+        entry.note_done(kernel, op, side, site);
     }
 
     /// Who used the other end last, so that a wait for this one could end.
@@ -219,5 +210,35 @@ impl World {
             }
         };
         self.sockets.get(other)?.parties[usize::from(side != Side::Write)]
+    }
+}
+
+impl Entry {
+    /// An operation took place.
+    #[inline(always)]
+    pub(super) fn note_done(
+        &mut self,
+        kernel: &mut Kernel,
+        op: OpKind,
+        side: Side,
+        site: &'static Location<'static>,
+    ) {
+        let at = usize::from(side == Side::Write);
+        self.asked[at] = false;
+        kernel.operate(&mut self.object, op);
+        if op == OpKind::Read {
+            return;
+        }
+        // Whoever it was the last time is it most often again.
+        if let Some(party) = &self.parties[at]
+            && kernel.is_current(party.task)
+            && std::ptr::eq(party.site, site)
+        {
+            return;
+        }
+        let task = kernel.current_tag();
+        let role = if side == Side::Write { Role::LastSent } else { Role::LastReceived };
+        self.parties[at] =
+            (task != TaskTag::NOBODY).then_some(Party { task, role, site, count: 1 });
     }
 }

@@ -87,7 +87,7 @@ impl Net {
     #[track_caller]
     pub fn partition_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
         let cut = |world: &mut World, kernel: &mut Kernel| {
-            let cut = world.links.cut(kernel, from.ids(), to.ids(), world.rule);
+            let cut = world.ways.links.cut(kernel, from.ids(), to.ids(), world.rule);
             world.doubt_peers(kernel);
             cut
         };
@@ -121,7 +121,7 @@ impl Net {
     /// Puts a rule for packets in force, until the guard is dropped.
     #[track_caller]
     pub fn add_rule(&self, rule: Rule) -> RuleGuard {
-        let number = self.with(|world, _| world.rules.add(rule));
+        let number = self.with(|world, _| world.ways.rules.add(rule));
         RuleGuard { net: self.clone(), number }
     }
 
@@ -166,7 +166,7 @@ impl Net {
     #[track_caller]
     pub fn heal_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
         let open = |world: &mut World, kernel: &mut Kernel| {
-            let opened = world.links.open(kernel, from.ids(), to.ids());
+            let opened = world.ways.links.open(kernel, from.ids(), to.ids());
             world.release(kernel);
             opened
         };
@@ -177,7 +177,7 @@ impl Net {
     #[track_caller]
     pub fn heal_all(&self) {
         self.with(|world, kernel| {
-            world.links.open_all(kernel);
+            world.ways.links.open_all(kernel);
             world.release(kernel);
         });
     }
@@ -197,8 +197,12 @@ impl Net {
         let addresses = addresses.into();
         let set = self.with(|world, kernel| {
             known(check(kernel, node));
-            let before = world.hosts.addresses(node).to_vec();
-            world.hosts.set_addresses(node, addresses).inspect(|()| world.names.moves(node, before))
+            let before = world.ways.hosts.addresses(node).to_vec();
+            world
+                .ways
+                .hosts
+                .set_addresses(node, addresses)
+                .inspect(|()| world.names.moves(node, before))
         });
         assert!(set.is_ok(), "detsim: an address of node {node} is another's; each has one owner");
     }
@@ -211,7 +215,7 @@ impl Net {
     pub fn addresses(&self, node: NodeId) -> Vec<IpAddr> {
         self.with(|world, kernel| {
             known(check(kernel, node));
-            world.hosts.addresses(node).to_vec()
+            world.ways.hosts.addresses(node).to_vec()
         })
     }
 
@@ -277,7 +281,7 @@ impl Net {
 
     #[track_caller]
     pub(super) fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
-        self.with(|world, kernel| world.links.configure_all(kernel, change));
+        self.with(|world, kernel| world.ways.links.configure_all(kernel, change));
     }
 
     #[track_caller]
@@ -323,7 +327,7 @@ pub struct RuleGuard {
 impl Drop for RuleGuard {
     fn drop(&mut self) {
         if self.net.sim.is_alive() {
-            self.net.with(|world, _| world.rules.remove(self.number));
+            self.net.with(|world, _| world.ways.rules.remove(self.number));
         }
     }
 }

@@ -70,7 +70,9 @@ impl Net {
     #[track_caller]
     pub fn slow_one_way(&self, from: impl NodeSet, to: impl NodeSet, factor: u32) {
         assert!(factor > 0, "detsim: a link 0 times as slow is none; 1 is its own speed");
-        known(self.with(|world, kernel| world.links.slow(kernel, from.ids(), to.ids(), factor)));
+        known(
+            self.with(|world, kernel| world.ways.links.slow(kernel, from.ids(), to.ids(), factor)),
+        );
     }
 
     /// Draws what goes wrong in this run from the seed, puts it in force and returns it. Another run of
@@ -99,11 +101,11 @@ impl Net {
         let gaps = [faults.partition_gap, faults.jam_gap, faults.swizzle_gap, faults.slow_gap];
         let gap_ns = |gap: Option<Duration>| gap.map_or(0, |gap| (gap.as_nanos() as u64).max(1));
         self.with(|world, kernel| {
-            world.links.configure_all(kernel, &change);
-            (world.resets, world.short_rate) = (reset, short);
+            world.ways.links.configure_all(kernel, &change);
+            (world.resets, world.shorts.rate) = (reset, short);
             (world.names.failure, world.names.lag) = (failure, lag);
             (world.names.stale, world.names.reorder) = (stale, reorder);
-            world.weather.set(kernel, gaps.map(gap_ns));
+            world.ways.weather.set(kernel, gaps.map(gap_ns));
             world.release(kernel);
         });
     }
@@ -179,7 +181,7 @@ impl NetLink<'_> {
     #[track_caller]
     fn set(&self, change: &dyn Fn(&mut LinkConfig)) {
         let set = |world: &mut World, kernel: &mut detsim_executor::Kernel| {
-            world.links.configure(kernel, self.ends, change)
+            world.ways.links.configure(kernel, self.ends, change)
         };
         known(self.net.with(set));
     }

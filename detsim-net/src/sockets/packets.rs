@@ -5,21 +5,63 @@
 //! the rules of the scenario and the weather have it, and each of that is an event.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use detsim_executor::event::{DropReason, NetEvent, PacketKind, Wide};
 use detsim_executor::rng::fold;
 use detsim_executor::{Deadline, Event, Kernel, NodeId, SimTime};
 
-use super::{FIRST_MESSAGE, Flight, Packet, What, World};
-use crate::link::{Fate, Load, Partition, Passage};
-use crate::rule::Verdict;
-use crate::weather::Force;
+use super::packet::FIRST_MESSAGE;
+use super::{Flight, Packet, What, World};
+use crate::agenda::Agenda;
+use crate::host::Hosts;
+use crate::link::{Fate, Launch, LinkConfig, Load, Partition};
+use crate::links::Links;
+use crate::rule::{Rules, Verdict};
+use crate::weather::{Force, Weather};
 
 /// What a packet has beside what it carries.
 const HEADER_BYTES: usize = 40;
 
-impl World {
+/// What is between sockets: hosts and links, with all that happens on their way, and what is due.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    pub(crate) hosts: Hosts,
+    pub(crate) links: Links,
+    /// What the scenario says of packets.
+    pub(crate) rules: Rules,
+    /// What goes wrong by itself.
+    pub(crate) weather: Weather,
+    pub(crate) agenda: Agenda<What>,
+    /// Hosts without power.
+    pub(crate) dark: Vec<NodeId>,
+    /// When links will be looked at that hold for a while.
+    clearings: Vec<SimTime>,
+    messages: u32,
+}
+
+impl Ways {
+    pub(super) fn new(loopback: LinkConfig) -> Self {
+        Self {
+            hosts: Hosts::default(),
+            links: Links::with_loopback(loopback),
+            rules: Rules::default(),
+            weather: Weather::fair(),
+            agenda: Agenda::default(),
+            dark: Vec::new(),
+            clearings: Vec::new(),
+            messages: FIRST_MESSAGE,
+        }
+    }
+
+    /// An event that may not matter any more when it is due.
+    pub(crate) fn push_doubtful(&mut self, deadline: Deadline, what: What) {
+        self.agenda.push(deadline, what);
+        self.agenda.touch();
+    }
+
     /// A packet of so many bytes leaves, headers not counted.
+    #[inline]
     pub(crate) fn fly(
         &mut self,
         kernel: &mut Kernel,
@@ -32,7 +74,10 @@ impl World {
         let force = self.force(kernel, from, to);
         let link = self.links.at_mut(place);
         let load = Load { bytes: bytes + HEADER_BYTES, slowness: force.slowness };
-        let launch = link.launch(now, load, kernel.choices());
+        let mut launch = link.launch(now, load, kernel.choices());
+        if from == to && kernel.is_clock_paused() {
+            launch.at = now;
+        }
         let sent = fold(link.sig(), u64::from(launch.ordinal));
         let history = match kernel.task_history() {
             Some(history) => history,
@@ -42,22 +87,38 @@ impl World {
         let history = *history;
         let message = self.messages;
         self.messages = message.wrapping_add(1).max(FIRST_MESSAGE);
+        let is_usual = launch.fate == Fate::Carried && !launch.lags && force.cut.is_none();
+        if !is_usual || !self.rules.is_empty() {
+            return self.fly_oddly(kernel, (from, to), (message, history), launch, force.cut);
+        }
+        kernel.record_with(|_| sent_event(message, (from, to), launch.at - now));
+        let packet = Packet::new(launch.ordinal, message);
+        Flight { packet, at: launch.at, lost: false, copy_at: None, history }
+    }
+
+    /// A packet to which something happens, or may.
+    #[inline(never)]
+    fn fly_oddly(
+        &mut self,
+        kernel: &mut Kernel,
+        (from, to): (NodeId, NodeId),
+        (message, history): (u32, u64),
+        launch: Launch,
+        cut: Option<Partition>,
+    ) -> Flight {
+        let now = kernel.now();
         let verdict = if from == to { Verdict::Pass } else { self.rules.judge(from, to) };
         let at = match verdict {
-            _ if from == to && kernel.is_clock_paused() => now,
             Verdict::Delay(longer) => launch.at + longer,
             _ => launch.at,
         };
-        kernel.record_with(|_| {
-            let latency_ns = Wide::new((at - now).as_nanos() as u64);
-            Event::Net(NetEvent::Sent { message, from, to, latency_ns })
-        });
+        kernel.record_with(|_| sent_event(message, (from, to), at - now));
         if launch.lags || (at > launch.at && launch.fate != Fate::Lost) {
             kernel.record_with(|_| Event::Net(NetEvent::Lagged { message, from, to }));
         }
         let (lost, copy_at) = match launch.fate {
             _ if verdict == Verdict::Drop => (Some(DropReason::Rule), None),
-            _ if force.cut == Some(Partition::Drop) => (Some(DropReason::Partition), None),
+            _ if cut == Some(Partition::Drop) => (Some(DropReason::Partition), None),
             Fate::Carried if verdict == Verdict::Duplicate => (None, Some(at)),
             Fate::Carried => (None, None),
             Fate::Doubled(at) => (None, Some(at)),
@@ -67,8 +128,7 @@ impl World {
         if let Some(why) = lost {
             dropped(kernel, message, (from, to), why);
         }
-        let packet =
-            Packet { passage: Passage { ordinal: launch.ordinal, is_copy: false }, message };
+        let packet = Packet::new(launch.ordinal, message);
         Flight { packet, at, lost: lost.is_some(), copy_at, history }
     }
 
@@ -83,7 +143,7 @@ impl World {
         let place = self.place(kernel, from, to);
         let force = self.force(kernel, from, to);
         let link = self.links.at(place);
-        let message = packet.message;
+        let message = packet.message();
         let why = match link.cut().or(force.cut) {
             Some(Partition::Hold) => {
                 if let (None, Some(at)) = (link.cut(), force.held_until) {
@@ -94,7 +154,7 @@ impl World {
             }
             Some(Partition::Drop) => DropReason::Partition,
             None if self.dark.contains(&to) => DropReason::NoReceiver,
-            None if link.loses(packet.passage, kernel.choices()) => DropReason::LossAtDelivery,
+            None if link.loses(packet.passage(), kernel.choices()) => DropReason::LossAtDelivery,
             None => {
                 kernel.record_with(|_| Event::Net(NetEvent::Delivered { message, from, to }));
                 return None;
@@ -140,12 +200,6 @@ impl World {
         }
     }
 
-    pub(super) fn clear_up(&mut self, kernel: &mut Kernel) {
-        let now = kernel.now();
-        self.clearings.retain(|at| *at > now);
-        self.release(kernel);
-    }
-
     /// What comes by itself on a link.
     #[inline]
     pub(crate) fn force(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> Force {
@@ -154,21 +208,32 @@ impl World {
     }
 
     /// The least time from one host to another.
+    #[inline(always)]
     pub(crate) fn latency_min(
         &mut self,
         kernel: &mut Kernel,
         from: NodeId,
         to: NodeId,
-    ) -> std::time::Duration {
+    ) -> Duration {
         let place = self.place(kernel, from, to);
         let paused = from == to && kernel.is_clock_paused();
         let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
-        std::time::Duration::from_nanos(ns)
+        Duration::from_nanos(ns)
     }
 
+    #[inline(always)]
     pub(crate) fn place(&mut self, kernel: &mut Kernel, from: NodeId, to: NodeId) -> u32 {
         let place = self.links.place(kernel, from, to);
         place.expect("invariant: a host is a node of this simulation")
+    }
+}
+
+impl World {
+    /// Links that held by themselves hold no more.
+    pub(super) fn clear_up(&mut self, kernel: &mut Kernel) {
+        let now = kernel.now();
+        self.ways.clearings.retain(|at| *at > now);
+        self.release(kernel);
     }
 }
 
@@ -191,9 +256,14 @@ pub(crate) fn describe(
             PacketKind::Syn | PacketKind::SynAck | PacketKind::Datagram => 0,
             _ => (before as u32).wrapping_add(1),
         };
-        let (message, bytes) = (packet.message, bytes.min(usize::from(u16::MAX)) as u16);
+        let (message, bytes) = (packet.message(), bytes.min(usize::from(u16::MAX)) as u16);
         Event::Net(NetEvent::Packet { message, source, target, seq, bytes, kind })
     });
+}
+
+fn sent_event(message: u32, (from, to): (NodeId, NodeId), latency: Duration) -> Event {
+    let latency_ns = Wide::new(latency.as_nanos() as u64);
+    Event::Net(NetEvent::Sent { message, from, to, latency_ns })
 }
 
 /// A packet is lost.

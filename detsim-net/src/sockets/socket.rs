@@ -14,6 +14,8 @@ use std::task::{Context, Poll};
 use detsim_executor::{In, Kernel, Object, OpKind, ResourceKind, storable, yield_with};
 
 use super::dispatch::Begins;
+use super::how::How;
+use super::usual::Usual;
 use super::{SocketKey, SocketKind, Sockets, World, leave};
 use crate::errno::{Errno, Result};
 use crate::options::Options;
@@ -32,43 +34,6 @@ pub struct Socket {
     pub(super) key: SocketKey,
     /// It is whoever's has it, not lent.
     pub(super) closes: bool,
-}
-
-/// How a call waits: for which end, at which line, and as whom.
-#[derive(Debug)]
-pub struct How<'a> {
-    side: Side,
-    op: OpKind,
-    pub(super) site: &'static Location<'static>,
-    ticket: Option<&'a mut Ticket>,
-    /// Whether it is one of the operations of which a task may do so many at a time.
-    costs: bool,
-}
-
-impl<'a> How<'a> {
-    /// As whoever polls an end: the last one that did is the one to be woken.
-    #[track_caller]
-    pub fn poller(op: OpKind) -> Self {
-        Self::at(op, Location::caller(), None)
-    }
-
-    /// As whoever polls an end, at this line.
-    pub fn poller_at(op: OpKind, site: &'static Location<'static>) -> Self {
-        Self::at(op, site, None)
-    }
-
-    /// As one future of several.
-    pub fn future(op: OpKind, site: &'static Location<'static>, ticket: &'a mut Ticket) -> Self {
-        Self::at(op, site, Some(ticket))
-    }
-
-    fn at(op: OpKind, site: &'static Location<'static>, ticket: Option<&'a mut Ticket>) -> Self {
-        let side = match op {
-            OpKind::Send | OpKind::Connect => Side::Write,
-            _ => Side::Read,
-        };
-        Self { side, op, site, ticket, costs: true }
-    }
 }
 
 impl Sockets {
@@ -248,6 +213,20 @@ impl Socket {
         how: How<'_>,
         buffers: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
+        let mut section = self.sockets.world.enter();
+        if let (world, Some(kernel)) = section.both()
+            && let Some(usual) = world.read_usual(kernel, self.key, cx, &how, buffers)
+        {
+            leave(&mut section);
+            return match usual {
+                Usual::Read(bytes) => Poll::Ready(Ok(bytes)),
+                Usual::Waits(old) => {
+                    section.dispose(old);
+                    Poll::Pending
+                }
+            };
+        }
+        drop(section);
         self.poll(cx, how, |world, kernel, key| {
             let read = world.read(kernel, key, buffers, false)?;
             if read > 0 && read < buffers.iter().map(|buffer| buffer.len()).sum() {
@@ -291,6 +270,14 @@ impl Socket {
         how: How<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        let mut section = self.sockets.world.enter();
+        if let (world, Some(kernel)) = section.both()
+            && let Some(written) = world.write_usual(kernel, self.key, &how, buffers)
+        {
+            leave(&mut section);
+            return Poll::Ready(Ok(written));
+        }
+        drop(section);
         self.poll(cx, how, |world, kernel, key| {
             let written = world.write(kernel, key, buffers)?;
             if written < buffers.iter().map(|buffer| buffer.len()).sum() {

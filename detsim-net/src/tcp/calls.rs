@@ -7,7 +7,7 @@
 use std::io::{IoSlice, IoSliceMut};
 
 use detsim_executor::event::{NetEvent, Wide};
-use detsim_executor::{Anchor, Event, Kernel};
+use detsim_executor::{Anchor, Domain, Event, Kernel, Ratio};
 
 use super::connection::Phase;
 use super::lane::Fin;
@@ -51,30 +51,33 @@ impl World {
         peeks: bool,
     ) -> Result<usize> {
         let (key, side) = self.end_of(key)?;
-        let connection = self.connection_mut(key)?;
+        let connection = self.connections.get_mut(key).ok_or(Errno::BAD_FILE)?;
         let readable = connection.lanes[1 - side].readable();
         // Linux lets even a read of no bytes wait for some.
         if readable == 0 {
             return connection.read_nothing(side);
         }
         let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
-        let bytes = wanted.min(readable);
-        let bytes = self.shorten(kernel, key, side, bytes)?;
-        let connection = self.connection_mut(key)?;
-        let lane = &mut connection.lanes[1 - side];
-        let mut done = 0;
-        for buffer in buffers {
-            let len = buffer.len().min(bytes - done);
-            done += lane.peek(done, &mut buffer[..len]);
-        }
+        let bytes = self.shorts.shorten(kernel, connection, side, wanted.min(readable));
         if let Some(history) = kernel.task_history() {
             *history = detsim_executor::rng::fold(*history, connection.ends[side].history);
         }
-        if !peeks {
-            lane.consume(bytes);
-            if lane.unsent() == 0 {
-                return Ok(bytes);
+        let lane = &mut connection.lanes[1 - side];
+        match (buffers, peeks) {
+            ([buffer], false) => lane.take(&mut buffer[..bytes]),
+            (buffers, _) => {
+                let mut done = 0;
+                for buffer in buffers {
+                    let len = buffer.len().min(bytes - done);
+                    done += lane.peek(done, &mut buffer[..len]);
+                }
+                if peeks {
+                    return Ok(bytes);
+                }
+                lane.consume(bytes);
             }
+        }
+        if lane.unsent() > 0 {
             self.update_window(kernel, key, 1 - side);
         }
         Ok(bytes)
@@ -89,14 +92,15 @@ impl World {
     ) -> Result<usize> {
         let offered: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         let (key, side) = self.end_of(key)?;
-        let room = self.connection_mut(key)?.room(kernel, side)?;
+        let connection = self.connections.get_mut(key).ok_or(Errno::BAD_FILE)?;
+        let room = connection.room(kernel, side)?;
         if room == 0 && offered > 0 {
-            self.connection_mut(key)?.lanes[side].starved = true;
+            connection.lanes[side].starved = true;
             self.expect_acks(kernel, key, side);
             return Err(Errno::AGAIN);
         }
-        let bytes = self.shorten(kernel, key, side, offered.min(room))?;
-        let lane = &mut self.connection_mut(key)?.lanes[side];
+        let bytes = self.shorts.shorten(kernel, connection, side, offered.min(room));
+        let lane = &mut connection.lanes[side];
         lane.starved = bytes == room;
         let mut left = bytes;
         for buffer in buffers {
@@ -166,35 +170,61 @@ impl World {
     pub(crate) fn connection_mut(&mut self, key: ConnectionKey) -> Result<&mut Connection> {
         self.connections.get_mut(key).ok_or(Errno::BAD_FILE)
     }
+}
 
+/// Reads and writes that are short by choice.
+#[derive(Debug)]
+pub(crate) struct Shorts {
+    domain: Option<Domain>,
+    /// How often a read or a write is.
+    pub(crate) rate: Ratio,
+}
+
+impl Default for Shorts {
+    fn default() -> Self {
+        Self { domain: None, rate: Ratio::new(1, 4) }
+    }
+}
+
+impl Shorts {
     /// How many of `bytes` are read or written at once.
-    fn shorten(
+    #[inline]
+    pub(crate) fn shorten(
         &mut self,
         kernel: &mut Kernel,
-        key: ConnectionKey,
+        connection: &mut Connection,
         side: usize,
         bytes: usize,
-    ) -> Result<usize> {
-        if bytes < 2 || self.short_rate.is_never() {
-            return Ok(bytes);
+    ) -> usize {
+        match bytes < 2 || self.rate.is_never() {
+            true => bytes,
+            false => self.draw(kernel, connection, side, bytes),
         }
-        let connection = self.connections.get_mut(key).ok_or(Errno::BAD_FILE)?;
+    }
+
+    fn draw(
+        &mut self,
+        kernel: &mut Kernel,
+        connection: &mut Connection,
+        side: usize,
+        bytes: usize,
+    ) -> usize {
         if connection.ends[0].node == connection.ends[1].node {
-            return Ok(bytes);
+            return bytes;
         }
         connection.draws = connection.draws.wrapping_add(1);
         let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };
         let choices = kernel.choices();
-        let domain = *self.short.get_or_insert_with(|| choices.domain("net/short"));
-        if !choices.happens(domain, anchor, self.short_rate) {
-            return Ok(bytes);
+        let domain = *self.domain.get_or_insert_with(|| choices.domain("net/short"));
+        if !choices.happens(domain, anchor, self.rate) {
+            return bytes;
         }
         let short = bytes - choices.draw(domain, anchor, bytes as u64, 0) as usize;
         if short < bytes {
             let (node, bytes) = (connection.ends[side].node, Wide::new(short as u64));
             kernel.record_with(|_| Event::Net(NetEvent::Shortened { node, bytes }));
         }
-        Ok(short)
+        short
     }
 }
 

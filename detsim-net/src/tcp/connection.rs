@@ -52,7 +52,7 @@ pub(crate) struct End {
     pub(crate) receive_capacity: usize,
     pub(crate) history: u64,
     pub(super) keepalive: Option<Keepalive>,
-    pub(super) user_timeout: Option<Duration>,
+    pub(crate) user_timeout: Option<Duration>,
     /// When something of the peer was here last, and how many questions to it are open.
     pub(super) heard: SimTime,
     pub(super) probes: u32,
@@ -176,7 +176,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.lanes[side].drop_unsent();
         connection.lanes[1 - side].clear();
-        self.agenda.touch();
+        self.ways.agenda.touch();
         self.post_reset(kernel, key, 1 - side);
         self.forget_end(kernel, key, side);
     }
@@ -195,7 +195,7 @@ impl World {
         }
         connection.ends[side].error = Some(error);
         connection.lanes.iter_mut().for_each(Lane::drop_flight);
-        self.agenda.touch();
+        self.ways.agenda.touch();
         self.forget_end(kernel, key, side);
         self.notify_end(kernel, key, side, Side::Either);
         self.free(key);
@@ -228,9 +228,9 @@ impl World {
         end.keepalive_due = None;
         if let Some(deadline) = connection.ends[1 - side].keepalive_due {
             // Its next question has another answer than before.
-            self.agenda.push(deadline, What::Connection(key, Step::Keepalive(1 - side)));
+            self.ways.push_doubtful(deadline, What::Connection(key, Step::Keepalive(1 - side)));
         }
-        self.hosts.of(node).disconnect(port, waits, kernel.now());
+        self.ways.hosts.of(node).disconnect(port, waits, kernel.now());
         if phase == Phase::SynReceived
             && let Some(listener) = listener.and_then(|listener| self.listener_mut(listener))
         {
@@ -253,7 +253,7 @@ impl World {
     pub(crate) fn free(&mut self, key: ConnectionKey) {
         if self.connections.get(key).is_some_and(Connection::is_unused) {
             self.connections.remove(key);
-            self.agenda.touch();
+            self.ways.agenda.touch();
         }
     }
 

@@ -15,7 +15,7 @@ use detsim_executor::{Deadline, Kernel, NodeId};
 
 use super::connection::{Connection, End, Phase, Step};
 use super::keepalive::Keepalive;
-use super::lane::{Kind, Lane};
+use super::lane::Lane;
 use super::{ConnectionKey, Listener, State};
 use crate::errno::{Errno, Result};
 use crate::host::{Protocol, with_port};
@@ -43,7 +43,7 @@ impl World {
             return Err(Errno::INVALID);
         }
         let options = self.entry(key)?.options.clone();
-        let host = self.hosts.of(node);
+        let host = self.ways.hosts.of(node);
         let local = host.bind(Protocol::Tcp, address, key, &options, kernel.now())?;
         self.tcp_mut(key)?.state = State::Closed { local: Some(local) };
         Ok(())
@@ -71,7 +71,7 @@ impl World {
                 self.tcp_local(key)?
             }
         };
-        self.hosts.of(node).listen(local.port(), key)?;
+        self.ways.hosts.of(node).listen(local.port(), key)?;
         // SOMAXCONN.
         let backlog = (backlog as usize).min(4_096);
         let listener = Listener { local, backlog, queue: Default::default(), half_open: 0 };
@@ -97,9 +97,9 @@ impl World {
         }
         let node = self.entry(key)?.node;
         let (local, to) = self.addresses_of(kernel, node, key, local, to)?;
-        let peer = self.hosts.route(node, to.ip());
+        let peer = self.ways.hosts.route(node, to.ip());
         let connection = self.connecting(key, node, local, peer, to)?;
-        self.hosts.of(node).connect(local.port());
+        self.ways.hosts.of(node).connect(local.port());
         let connection = self.connections.insert(connection);
         self.tcp_mut(key)?.state = State::Connection { key: connection, side: 0 };
         if peer.is_none() {
@@ -119,13 +119,13 @@ impl World {
         local: Option<SocketAddr>,
         to: SocketAddr,
     ) -> Result<(SocketAddr, SocketAddr)> {
-        let source = self.hosts.source(node, to.ip())?;
+        let source = self.ways.hosts.source(node, to.ip())?;
         let to = match to.ip().is_unspecified() {
             true => SocketAddr::new(source, to.port()),
             false => to,
         };
         let now = kernel.now();
-        let host = self.hosts.of(node);
+        let host = self.ways.hosts.of(node);
         let local = match local {
             Some(local) if local.ip().is_unspecified() => SocketAddr::new(source, local.port()),
             Some(local) => local,
@@ -172,13 +172,13 @@ impl World {
         connection.syn_sent = kernel.now();
         let (from, to) = (connection.ends[0].node, connection.ends[1].node);
         let addresses = connection.addresses(0);
-        let flight = self.fly(kernel, from, to, 0);
+        let flight = self.ways.fly(kernel, from, to, 0);
         describe(kernel, flight.packet, addresses, PacketKind::Syn, (0, 0));
         if flight.lost {
             return self.expect_retry(kernel, key);
         }
         let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::Syn(flight.packet)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::Syn(flight.packet)));
     }
 
     /// Nobody has the address: nobody will answer.
@@ -199,7 +199,7 @@ impl World {
         }
         let at = at.max(kernel.now());
         let deadline = Deadline { at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::SynRetry));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::SynRetry));
     }
 
     /// A step of the handshake did not make it: it comes when the link opens, where that is known.
@@ -211,10 +211,10 @@ impl World {
         rule: Partition,
         step: Step,
     ) {
-        match self.force(kernel, from, to).held_until.filter(|_| rule == Partition::Hold) {
+        match self.ways.force(kernel, from, to).held_until.filter(|_| rule == Partition::Hold) {
             Some(at) => {
                 let deadline = Deadline { at, seq: kernel.next_seq() };
-                self.agenda.push(deadline, What::Connection(key, step));
+                self.ways.agenda.push(deadline, What::Connection(key, step));
             }
             None => self.expect_retry(kernel, key),
         }
@@ -236,7 +236,7 @@ impl World {
             return self.fail_end(kernel, key, 0, Errno::TIMED_OUT);
         }
         let (node, to) = (connection.ends[0].node, connection.ends[1].local.ip());
-        match self.hosts.route(node, to) {
+        match self.ways.hosts.route(node, to) {
             Some(peer) => {
                 if let Some(connection) = self.connections.get_mut(key) {
                     connection.ends[1].node = peer;
@@ -251,7 +251,7 @@ impl World {
     pub(crate) fn syn_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, packet: Packet) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[0].node, connection.ends[1].node);
-        if let Some(rule) = self.obstacle(kernel, from, to, packet) {
+        if let Some(rule) = self.ways.obstacle(kernel, from, to, packet) {
             return self.stopped(kernel, key, (from, to), rule, Step::Syn(packet));
         }
         let Some(connection) = self.connections.get(key) else { return };
@@ -271,7 +271,7 @@ impl World {
     }
 
     fn listener_at(&mut self, node: NodeId, address: SocketAddr) -> Option<SocketKey> {
-        let mut bindings = self.hosts.of(node).receivers(Protocol::Tcp, address);
+        let mut bindings = self.ways.hosts.of(node).receivers(Protocol::Tcp, address);
         bindings.find(|binding| binding.listens).map(|binding| binding.socket)
     }
 
@@ -283,27 +283,27 @@ impl World {
         server.phase = Phase::SynReceived;
         server.configure(&options);
         let (node, port) = (server.node, server.local.port());
-        self.hosts.of(node).connect(port);
+        self.ways.hosts.of(node).connect(port);
     }
 
     fn answer_syn(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1].node, connection.ends[0].node);
         let addresses = connection.addresses(1);
-        let flight = self.fly(kernel, from, to, 0);
+        let flight = self.ways.fly(kernel, from, to, 0);
         describe(kernel, flight.packet, addresses, PacketKind::SynAck, (0, 0));
         if flight.lost {
             return self.expect_retry(kernel, key);
         }
         let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::SynAck(flight.packet)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::SynAck(flight.packet)));
     }
 
     /// The answer to a SYN is due: the connect is complete.
     pub(crate) fn syn_ack_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, packet: Packet) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1].node, connection.ends[0].node);
-        if let Some(rule) = self.obstacle(kernel, from, to, packet) {
+        if let Some(rule) = self.ways.obstacle(kernel, from, to, packet) {
             return self.stopped(kernel, key, (from, to), rule, Step::SynAck(packet));
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
@@ -312,7 +312,7 @@ impl World {
                 let client = &mut connection.ends[0];
                 (client.phase, client.heard) = (Phase::Established, kernel.now());
                 self.watch_peer(kernel, key, 0);
-                self.send(kernel, key, 0, Kind::Ack, 0);
+                self.send_ack(kernel, key, 0);
                 self.notify_end(kernel, key, 0, Side::Write);
             }
             Phase::Gone => self.post_reset(kernel, key, 1),

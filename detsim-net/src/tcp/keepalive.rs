@@ -81,7 +81,7 @@ impl World {
         end.keepalive_due = Some(deadline);
         let what = What::Connection(key, Step::Keepalive(side));
         match self.is_doubtful(kernel, key, side) {
-            true => self.agenda.push(deadline, what),
+            true => self.ways.push_doubtful(deadline, what),
             false => self.faint.push(deadline, what),
         }
     }
@@ -97,7 +97,7 @@ impl World {
         let ends: Vec<_> = ends.flatten().collect();
         for (key, side, deadline) in ends {
             if self.is_doubtful(kernel, key, side) {
-                self.agenda.push(deadline, What::Connection(key, Step::Keepalive(side)));
+                self.ways.push_doubtful(deadline, What::Connection(key, Step::Keepalive(side)));
             }
         }
     }
@@ -109,8 +109,8 @@ impl World {
         let (from, to) = (own.node, peer.node);
         own.probes > 0
             || peer.phase == Phase::Gone
-            || self.is_cut_by_scenario(kernel, from, to)
-            || self.is_cut_by_scenario(kernel, to, from)
+            || self.ways.is_cut_by_scenario(kernel, from, to)
+            || self.ways.is_cut_by_scenario(kernel, to, from)
     }
 
     /// Whether this is still when the timer of an end is due.
@@ -155,7 +155,10 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
         let is_there = connection.ends[1 - side].phase == Phase::Established;
-        if is_there && self.is_faultless(kernel, from, to) && self.is_faultless(kernel, to, from) {
+        if is_there
+            && self.ways.is_faultless(kernel, from, to)
+            && self.ways.is_faultless(kernel, to, from)
+        {
             return self.peer_answers(kernel, key, side);
         }
         if let Some(connection) = self.connections.get_mut(key) {
@@ -178,11 +181,11 @@ impl World {
             if matches!(step(side, Packet::default()), Step::Probe(..)) { side } else { 1 - side };
         let (from, to) = (connection.ends[by].node, connection.ends[1 - by].node);
         let (addresses, sent) = (connection.addresses(by), connection.lanes[by].sent);
-        let flight = self.fly(kernel, from, to, 0);
+        let flight = self.ways.fly(kernel, from, to, 0);
         describe(kernel, flight.packet, addresses, PacketKind::Ack, (sent, 0));
         if !flight.lost {
             let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
-            self.agenda.push(deadline, What::Connection(key, step(side, flight.packet)));
+            self.ways.agenda.push(deadline, What::Connection(key, step(side, flight.packet)));
         }
     }
 
@@ -195,7 +198,7 @@ impl World {
         packet: Packet,
     ) {
         let Some(nodes) = self.nodes_of(key, side) else { return };
-        if self.obstacle(kernel, nodes.0, nodes.1, packet).is_some() {
+        if self.ways.obstacle(kernel, nodes.0, nodes.1, packet).is_some() {
             return;
         }
         match self.connections.get(key).map(|connection| connection.ends[1 - side].phase) {
@@ -216,7 +219,7 @@ impl World {
         packet: Packet,
     ) {
         let Some(nodes) = self.nodes_of(key, side) else { return };
-        if self.obstacle(kernel, nodes.1, nodes.0, packet).is_none() {
+        if self.ways.obstacle(kernel, nodes.1, nodes.0, packet).is_none() {
             self.peer_answers(kernel, key, side);
         }
     }
@@ -250,7 +253,7 @@ impl World {
         end.patience_due = true;
         let at = (lane.waits_since + FIRST_RTO + timeout).max(now);
         let deadline = Deadline { at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::Patience(side)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::Patience(side)));
     }
 
     /// Has an end waited too long?

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use detsim_executor::event::PacketKind;
 use detsim_executor::{Deadline, SimTime};
 
+use super::convoy::Convoy;
 use super::queue::Queue;
 use crate::sockets::Packet;
 
@@ -20,7 +21,7 @@ pub(crate) struct Lane {
     /// How many bytes of `data` have arrived.
     arrived: usize,
     /// Segments on their way, in order.
-    pub(crate) flight: VecDeque<Segment>,
+    pub(crate) flight: Convoy,
     flight_bytes: usize,
     /// Arrivals whose acknowledgement is on its way back.
     acks: VecDeque<Ack>,
@@ -127,27 +128,31 @@ impl Lane {
     }
 
     /// Takes bytes in.
+    #[inline(always)]
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.data.push(bytes);
     }
 
     /// A segment leaves.
+    #[inline(always)]
     pub(crate) fn send(&mut self, segment: Segment) {
         self.flight_bytes += segment.bytes;
         self.sent += segment.bytes as u64;
-        self.flight.push_back(segment);
+        self.flight.push(segment);
     }
 
     /// The first segment arrives.
-    pub(crate) fn arrive(&mut self) -> Option<Segment> {
-        let segment = self.flight.pop_front()?;
-        self.flight_bytes -= segment.bytes;
-        self.arrived += segment.bytes;
-        self.attempts = 0;
-        Some(segment)
+    #[inline(always)]
+    pub(crate) fn arrive(&mut self) {
+        if let Some(bytes) = self.flight.pop() {
+            self.flight_bytes -= bytes;
+            self.arrived += bytes;
+            self.attempts = 0;
+        }
     }
 
     /// What has arrived is acknowledged at `at`.
+    #[inline(always)]
     pub(crate) fn acknowledge(&mut self, at: SimTime, bytes: usize) {
         if bytes > 0 {
             self.acks.push_back(Ack { at, bytes });
@@ -156,6 +161,7 @@ impl Lane {
     }
 
     /// Takes in the acknowledgements that are here by now.
+    #[inline(always)]
     pub(crate) fn take_acks(&mut self, now: SimTime) {
         while let Some(ack) = self.acks.front().filter(|ack| ack.at <= now) {
             self.unacked -= ack.bytes;
@@ -180,6 +186,13 @@ impl Lane {
     pub(crate) fn peek(&self, offset: usize, buffer: &mut [u8]) -> usize {
         let len = buffer.len().min(self.arrived - offset.min(self.arrived));
         self.data.peek(offset, &mut buffer[..len])
+    }
+
+    /// Takes as many bytes as `buffer` has room for, which have arrived.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, buffer: &mut [u8]) {
+        self.data.take(buffer);
+        self.arrived -= buffer.len();
     }
 
     /// Takes bytes out that were peeked.

@@ -32,7 +32,18 @@ impl Queue {
     }
 
     /// Puts bytes in.
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        if let Some(block) = self.blocks.back_mut()
+            && block.capacity() - block.len() >= bytes.len()
+        {
+            self.len += bytes.len();
+            return block.extend_from_slice(bytes);
+        }
+        self.push_slowly(bytes);
+    }
+
+    fn push_slowly(&mut self, mut bytes: &[u8]) {
         self.len += bytes.len();
         while !bytes.is_empty() {
             let block = match self.blocks.back_mut() {
@@ -70,6 +81,28 @@ impl Queue {
             }
         }
         done
+    }
+
+    /// Takes bytes out, as many as `buffer` has room for; there must be so many.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, buffer: &mut [u8]) {
+        let (from, to) = (self.taken, self.taken + buffer.len());
+        match self.blocks.front_mut() {
+            // All that there is, or a part of one block: what small messages are.
+            Some(block) if to == block.len() && buffer.len() == self.len => {
+                buffer.copy_from_slice(&block[from..]);
+                block.clear();
+                (self.taken, self.len) = (0, 0);
+            }
+            Some(block) if to < block.len() => {
+                buffer.copy_from_slice(&block[from..to]);
+                (self.taken, self.len) = (to, self.len - buffer.len());
+            }
+            _ => {
+                self.peek(0, buffer);
+                self.consume(buffer.len());
+            }
+        }
     }
 
     /// Takes bytes out that were looked at.
@@ -133,10 +166,15 @@ mod tests {
                     queue.push(&bytes);
                     model.extend(bytes);
                 }
-                4..7 => {
+                4..6 => {
                     let bytes = some(&mut stream, model.len());
                     queue.consume(bytes);
                     model.drain(..bytes);
+                }
+                6 => {
+                    let mut buffer = vec![0; some(&mut stream, model.len())];
+                    queue.take(&mut buffer);
+                    assert!(model.drain(..buffer.len()).eq(buffer));
                 }
                 _ => {
                     let len = model.len() - some(&mut stream, model.len().min(100));

@@ -16,7 +16,7 @@ use super::lane::{Fin, Kind, Lane, Segment};
 use super::{Connection, ConnectionKey};
 use crate::errno::Errno;
 use crate::link::Partition;
-use crate::sockets::{Flight, Packet, What, World, describe};
+use crate::sockets::{Flight, Packet, Ways, What, World, describe};
 use crate::waits::Side;
 
 /// The first retransmission, in milliseconds, and the longest wait for one.
@@ -35,6 +35,7 @@ fn rto(attempt: u32) -> Duration {
 
 impl Connection {
     /// What end `side` may send now.
+    #[inline]
     fn next_segment(&mut self, side: usize, now: SimTime) -> Option<(Kind, usize)> {
         let capacity = self.ends[1 - side].receive_capacity;
         let (end, lane) = (&self.ends[side], &mut self.lanes[side]);
@@ -56,6 +57,61 @@ impl Connection {
             && lane.fin == Fin::Open;
         (bytes > 0 && !waits).then_some((Kind::Data, bytes))
     }
+
+    /// So many bytes have arrived whose acknowledgement will be back at `at`: does anybody wait for it?
+    #[inline(always)]
+    fn acknowledge(&mut self, side: usize, at: SimTime, bytes: usize) -> bool {
+        let (end, lane) = (&mut self.ends[side], &mut self.lanes[side]);
+        lane.acknowledge(at, bytes);
+        end.heard = at;
+        !lane.is_all_sent() || end.user_timeout.is_some()
+    }
+}
+
+impl Ways {
+    /// Sends what can be sent, where nobody has asked for anything else to happen behind a segment. True
+    /// where nothing is left.
+    #[inline(always)]
+    pub(crate) fn send_all(
+        &mut self,
+        kernel: &mut Kernel,
+        (key, connection): (ConnectionKey, &mut Connection),
+        side: usize,
+    ) -> bool {
+        let now = kernel.now();
+        while let Some(segment) = connection.next_segment(side, now) {
+            self.send(kernel, (key, connection), side, segment);
+            if connection.lanes[side].is_all_sent() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Sends one segment.
+    #[inline(always)]
+    fn send(
+        &mut self,
+        kernel: &mut Kernel,
+        (key, connection): (ConnectionKey, &mut Connection),
+        side: usize,
+        (kind, bytes): (Kind, usize),
+    ) {
+        let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
+        let flight = self.fly(kernel, from, to, bytes);
+        let addresses = connection.addresses(side);
+        let lane = &mut connection.lanes[side];
+        describe(kernel, flight.packet, addresses, kind.packet(), (lane.sent, bytes));
+        if !lane.is_unacked() {
+            lane.waits_since = kernel.now();
+        }
+        let deadline = schedule(kernel, lane, &flight);
+        let Flight { packet, lost, history, .. } = flight;
+        if lane.flight.is_empty() {
+            self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
+        }
+        lane.send(Segment { kind, bytes, deadline, packet, history, lost });
+    }
 }
 
 impl World {
@@ -65,15 +121,29 @@ impl World {
         while let Some(connection) = self.connections.get_mut(key)
             && let Some((kind, bytes)) = connection.next_segment(side, now)
         {
-            self.send(kernel, key, side, kind, bytes);
-            if kind == Kind::Data && !self.resets.is_never() {
-                self.reset_by_chance(kernel, key, side);
+            self.ways.send(kernel, (key, connection), side, (kind, bytes));
+            let mut is_all_sent = connection.lanes[side].is_all_sent();
+            if connection.ends[side].user_timeout.is_some() || !self.resets.is_never() {
+                self.after_sending(kernel, key, side, kind);
+                is_all_sent = self.connections.get(key).is_none_or(|c| c.lanes[side].is_all_sent());
             }
-            if self.connections.get(key).is_none_or(|c| c.lanes[side].is_all_sent()) {
+            if is_all_sent {
                 return;
             }
         }
         self.expect_acks(kernel, key, side);
+    }
+
+    /// What there is to do behind a segment where somebody has asked for it.
+    #[cold]
+    fn after_sending(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, kind: Kind) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.ends[side].user_timeout.is_some() {
+            self.expect_patience(kernel, key, side);
+        }
+        if kind == Kind::Data && !self.resets.is_never() {
+            self.reset_by_chance(kernel, key, side);
+        }
     }
 
     /// A fault resets the connection at one end, or at both.
@@ -103,51 +173,28 @@ impl World {
         }
     }
 
-    /// Sends one segment.
-    pub(crate) fn send(
-        &mut self,
-        kernel: &mut Kernel,
-        key: ConnectionKey,
-        side: usize,
-        kind: Kind,
-        bytes: usize,
-    ) {
-        let Some(connection) = self.connections.get(key) else { return };
-        let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        let flight = self.fly(kernel, from, to, bytes);
+    /// Sends one segment that acknowledges what came before.
+    pub(crate) fn send_ack(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let addresses = connection.addresses(side);
-        let lane = &mut connection.lanes[side];
-        describe(kernel, flight.packet, addresses, kind.packet(), (lane.sent, bytes));
-        if !lane.is_unacked() {
-            lane.waits_since = kernel.now();
-        }
-        let deadline = schedule(kernel, lane, &flight);
-        let Flight { packet, lost, history, .. } = flight;
-        lane.send(Segment { kind, bytes, deadline, packet, history, lost });
-        let has_timeout = connection.ends[side].user_timeout.is_some();
-        if connection.lanes[side].flight.len() == 1 {
-            self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
-        }
-        if has_timeout {
+        self.ways.send(kernel, (key, connection), side, (Kind::Ack, 0));
+        if connection.ends[side].user_timeout.is_some() {
             self.expect_patience(kernel, key, side);
         }
     }
 
     /// The first segment of a lane is due.
     pub(crate) fn lane_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
-        let Some(connection) = self.connections.get(key) else { return };
-        let Some(segment) = connection.lanes[side].flight.front().copied() else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let Some(segment) = connection.lanes[side].flight.first().copied() else { return };
         if segment.lost {
             return self.retransmit(kernel, key, side);
         }
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        match self.obstacle(kernel, from, to, segment.packet) {
+        match self.ways.obstacle(kernel, from, to, segment.packet) {
             Some(Partition::Drop) => return self.lose_first(kernel, key, side),
             Some(Partition::Hold) => return self.hold_first(key, side),
             None => {}
         }
-        let Some(connection) = self.connections.get_mut(key) else { return };
         connection.lanes[side].arrive();
         let end = &mut connection.ends[1 - side];
         end.history = fold(end.history, segment.history);
@@ -160,9 +207,9 @@ impl World {
     /// The next segment of a lane becomes its first.
     fn next_due(&mut self, kernel: &Kernel, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let Some(segment) = connection.lanes[side].flight.front_mut() else { return };
+        let Some(segment) = connection.lanes[side].flight.first_mut() else { return };
         segment.deadline.at = segment.deadline.at.max(kernel.now());
-        self.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+        self.ways.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
     }
 
     /// The first segment did not make it: it is sent again later.
@@ -170,16 +217,16 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let lane = &mut connection.lanes[side];
         let at = kernel.now() + rto(lane.attempts);
-        let Some(segment) = lane.flight.front_mut() else { return };
+        let Some(segment) = lane.flight.first_mut() else { return };
         segment.lost = true;
         segment.deadline = Deadline { at, seq: kernel.next_seq() };
-        self.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+        self.ways.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
     }
 
     /// The first segment waits until its link opens.
     fn hold_first(&mut self, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
-        if let Some(segment) = connection.lanes[side].flight.front_mut() {
+        if let Some(segment) = connection.lanes[side].flight.first_mut() {
             segment.deadline.at = SimTime::MAX;
         }
     }
@@ -189,11 +236,11 @@ impl World {
         let keys: Vec<ConnectionKey> = self.connections.iter().map(|(key, _)| key).collect();
         for (key, side) in keys.into_iter().flat_map(|key| [(key, 0), (key, 1)]) {
             let Some(connection) = self.connections.get_mut(key) else { continue };
-            if let Some(segment) = connection.lanes[side].flight.front_mut()
+            if let Some(segment) = connection.lanes[side].flight.first_mut()
                 && segment.deadline.at == SimTime::MAX
             {
                 segment.deadline = Deadline { at: kernel.now(), seq: kernel.next_seq() };
-                self.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+                self.ways.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
             }
         }
     }
@@ -202,7 +249,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if connection.ends[side].phase == Phase::Gone {
             // Nobody is left to send it again.
-            self.agenda.touch();
+            self.ways.agenda.touch();
             return connection.lanes[side].drop_flight();
         }
         let lane = &mut connection.lanes[side];
@@ -211,25 +258,26 @@ impl World {
             return self.fail_end(kernel, key, side, Errno::TIMED_OUT);
         }
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        let bytes = connection.lanes[side].flight.front().map_or(0, |segment| segment.bytes);
-        let flight = self.fly(kernel, from, to, bytes);
+        let bytes = connection.lanes[side].flight.first().map_or(0, |segment| segment.bytes);
+        let flight = self.ways.fly(kernel, from, to, bytes);
         let Some(connection) = self.connections.get_mut(key) else { return };
         let addresses = connection.addresses(side);
         let lane = &mut connection.lanes[side];
-        let kind = lane.flight.front().map_or(Kind::Ack, |segment| segment.kind);
+        let kind = lane.flight.first().map_or(Kind::Ack, |segment| segment.kind);
         describe(kernel, flight.packet, addresses, kind.packet(), (lane.first_in_flight(), bytes));
         let deadline = schedule(kernel, lane, &flight);
-        let Some(segment) = lane.flight.front_mut() else { return };
+        let Some(segment) = lane.flight.first_mut() else { return };
         let Flight { packet, lost, history, .. } = flight;
         *segment = Segment { deadline, packet, lost, history, ..*segment };
-        self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
     }
 
     /// A segment is at the other end.
+    #[inline(always)]
     fn take(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, segment: Segment) {
-        let Some(connection) = self.connections.get(key) else { return };
-        let (other, to) = (1 - side, &connection.ends[1 - side]);
-        match to.phase {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let other = 1 - side;
+        match connection.ends[other].phase {
             Phase::Gone => return self.refuse(kernel, key, side),
             Phase::SynReceived => self.establish(kernel, key),
             Phase::SynSent | Phase::Established => {}
@@ -239,8 +287,15 @@ impl World {
             Kind::Ack => {}
             Kind::Data if is_orphan(connection, other) => self.abort(kernel, key, other),
             Kind::Data => {
-                self.acknowledge(kernel, key, side, segment.bytes);
-                self.notify_end(kernel, key, other, Side::Read);
+                let (from, to) = (connection.ends[side].node, connection.ends[other].node);
+                let at = kernel.now() + self.ways.latency_min(kernel, to, from);
+                let socket = connection.ends[other].socket;
+                if connection.acknowledge(side, at, segment.bytes) {
+                    self.expect_acks(kernel, key, side);
+                }
+                if let Some(socket) = socket {
+                    self.notify(kernel, socket, Side::Read);
+                }
             }
             Kind::Fin => {
                 connection.lanes[side].fin = Fin::Arrived;
@@ -258,23 +313,11 @@ impl World {
         self.post_reset(kernel, key, to);
     }
 
-    fn acknowledge(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize, bytes: usize) {
-        let at = self.ack_at(kernel, key, side);
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        let (end, lane) = (&mut connection.ends[side], &mut connection.lanes[side]);
-        lane.acknowledge(at, bytes);
-        end.heard = at;
-        if lane.is_all_sent() && end.user_timeout.is_none() {
-            return;
-        }
-        self.expect_acks(kernel, key, side);
-    }
-
     /// When an answer of now is back at the sender.
     fn ack_at(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) -> SimTime {
         let Some(connection) = self.connections.get(key) else { return kernel.now() };
         let (from, to) = (connection.ends[1 - side].node, connection.ends[side].node);
-        kernel.now() + self.latency_min(kernel, from, to)
+        kernel.now() + self.ways.latency_min(kernel, from, to)
     }
 
     /// Arms an event for the next acknowledgement, where the sender waits for one.
@@ -285,7 +328,7 @@ impl World {
         if let (true, false, Some(at)) = (wanted, lane.ack_due, lane.next_ack()) {
             lane.ack_due = true;
             let deadline = Deadline { at: at.max(kernel.now()), seq: kernel.next_seq() };
-            self.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
+            self.ways.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
         }
     }
 
@@ -299,14 +342,14 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.lanes[side].ack_due = true;
         let deadline = Deadline { at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
     }
 
     /// Acknowledgements are back, unless the way back is cut.
     pub(crate) fn acks_due(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1 - side].node, connection.ends[side].node);
-        let cut = self.is_cut(kernel, from, to);
+        let cut = self.ways.is_cut(kernel, from, to);
         let Some(connection) = self.connections.get_mut(key) else { return };
         let (end, lane) = (&connection.ends[side], &mut connection.lanes[side]);
         if end.phase == Phase::Gone {
@@ -337,7 +380,7 @@ impl World {
         lane.delay_acks(at);
         lane.ack_due = true;
         let deadline = Deadline { at, seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::Acks(side)));
     }
 
     /// Sends an RST to an end, behind what is on its way to it. One that is lost is not sent again:
@@ -347,13 +390,13 @@ impl World {
         let (from, node) = (connection.ends[1 - to].node, connection.ends[to].node);
         let (after, sent) = (connection.lanes[1 - to].last_arrival, connection.lanes[1 - to].sent);
         let addresses = connection.addresses(1 - to);
-        let flight = self.fly(kernel, from, node, 0);
+        let flight = self.ways.fly(kernel, from, node, 0);
         describe(kernel, flight.packet, addresses, PacketKind::Reset, (sent, 0));
         if flight.lost {
             return self.reset_lost(kernel, key, to);
         }
         let deadline = Deadline { at: flight.at.max(after), seq: kernel.next_seq() };
-        self.agenda.push(deadline, What::Connection(key, Step::Reset(to, flight.packet)));
+        self.ways.agenda.push(deadline, What::Connection(key, Step::Reset(to, flight.packet)));
     }
 
     /// An RST is due at an end.
@@ -366,7 +409,7 @@ impl World {
     ) {
         let Some(connection) = self.connections.get(key) else { return };
         let (from, to) = (connection.ends[1 - side].node, connection.ends[side].node);
-        match self.obstacle(kernel, from, to, packet) {
+        match self.ways.obstacle(kernel, from, to, packet) {
             None => self.reset_end(kernel, key, side),
             Some(_) => self.reset_lost(kernel, key, side),
         }

@@ -10,5 +10,6 @@ mod netstat;
 mod nodes;
 mod probes;
 mod tcp;
+mod usual;
 mod weather;
 mod world;

@@ -170,10 +170,12 @@ macro_rules! shared {
             cx: &mut std::task::Context<'_>,
             buf: &mut ::tokio::io::ReadBuf<'_>,
         ) -> std::task::Poll<std::io::Result<()>> {
-            let how = detsim_net::How::poller_at(detsim_executor::OpKind::Recv, self.site);
             let mut bufs = [std::io::IoSliceMut::new(buf.initialize_unfilled())];
-            let poll = || self.socket.poll_read(cx, how, &mut bufs);
-            let read = std::task::ready!(crate::net::world::inside(poll))?;
+            let read = crate::net::world::inside(|| {
+                let how = detsim_net::How::poller_at(detsim_executor::OpKind::Recv, self.site);
+                self.socket.poll_read(cx, how, &mut bufs)
+            });
+            let read = std::task::ready!(read)?;
             buf.advance(read);
             std::task::Poll::Ready(Ok(()))
         }
@@ -183,8 +185,10 @@ macro_rules! shared {
             cx: &mut std::task::Context<'_>,
             bufs: &[std::io::IoSlice<'_>],
         ) -> std::task::Poll<std::io::Result<usize>> {
-            let how = detsim_net::How::poller_at(detsim_executor::OpKind::Send, self.site);
-            crate::net::world::inside(|| self.socket.poll_write(cx, how, bufs))
+            crate::net::world::inside(|| {
+                let how = detsim_net::How::poller_at(detsim_executor::OpKind::Send, self.site);
+                self.socket.poll_write(cx, how, bufs)
+            })
         }
 
         pub(super) fn shutdown_write(&self) -> std::io::Result<()> {

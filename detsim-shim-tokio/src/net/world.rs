@@ -34,8 +34,12 @@ pub(crate) fn tcp(is_v6: bool) -> io::Result<Socket> {
 }
 
 /// Polls a socket: where nobody drives the run, as what a thread does that may do so.
+#[inline]
 pub(crate) fn inside<R>(poll: impl FnOnce() -> R) -> R {
-    match world::opened().filter(|_| !context::is_inside()) {
+    if context::is_inside() {
+        return poll();
+    }
+    match world::opened() {
         Some(sim) if sim.is_alive() => sim.enter(poll),
         _ => poll(),
     }

@@ -84,7 +84,7 @@ impl World {
 
     /// Ports that a host keeps for a while, after a connection has ended.
     pub(super) fn waiting_rows(&self, kernel: &Kernel) -> Vec<Row> {
-        let ports = self.hosts.waiting(kernel.now());
+        let ports = self.ways.hosts.waiting(kernel.now());
         ports
             .map(|(node, port, left)| {
                 let row = Row::new(kernel, node, "tcp", "TIME_WAIT");
