@@ -141,6 +141,14 @@ impl Ratio {
         Self((((part as u128) << 63) / whole as u128) as u64)
     }
 
+    /// So many times as likely, but never more than certain.
+    #[must_use]
+    pub const fn times(self, factor: u32) -> Self {
+        let product = self.0 as u128 * factor as u128;
+        let certain = Self::ALWAYS.0 as u128;
+        Self(if product < certain { product } else { certain } as u64)
+    }
+
     /// Whether a uniformly drawn word falls under this probability.
     #[inline]
     pub const fn admits(self, word: u64) -> bool {

@@ -53,6 +53,8 @@ pub const fn is_simulated(fd: i32) -> bool {
 pub enum Cost {
     /// As a read.
     Read,
+    /// As a write, of a name that others go by: a rename, or a name that is taken away.
+    Rename,
     /// As a sync.
     Sync,
     /// As a write.
@@ -292,6 +294,14 @@ impl Disks {
         self.call(node, |mut call| call.write(handle, offset, bytes))
     }
 
+    /// What a write to an open file costs: that of a sync where it is durable when it returns.
+    pub fn cost_of_write(&self, fd: i32) -> Cost {
+        match self.with(fd, |volume, handle| volume.flags(handle)) {
+            Ok(flags) if flags.sync || flags.data_sync => Cost::Sync,
+            _ => Cost::Write,
+        }
+    }
+
     /// Makes a file or the names of a directory durable, at once.
     ///
     /// # Errors
@@ -452,7 +462,7 @@ fn lose(call: Call<'_>, walked: Option<u64>) -> CrashOutcome {
 /// How long a call lasts, and how long after its beginning the power goes, where it does.
 fn draw_course(call: &mut Call<'_>, cost: Cost) -> (u64, Option<u64>) {
     let lasts_ns = lasts_ns(call, cost);
-    let power_ns = (cost != Cost::Read).then(|| call.power_goes(lasts_ns)).flatten();
+    let power_ns = call.power_goes(cost, lasts_ns);
     (lasts_ns, power_ns)
 }
 
@@ -461,7 +471,7 @@ fn lasts_ns(call: &mut Call<'_>, cost: Cost) -> u64 {
     let latency = call.disk.config.latency;
     let least = match cost {
         Cost::Read => latency.read,
-        Cost::Write => latency.write,
+        Cost::Rename | Cost::Write => latency.write,
         Cost::Sync => latency.sync,
     };
     let least_ns = u64::try_from(least.as_nanos()).unwrap_or(u64::MAX / 4);

@@ -160,7 +160,7 @@ impl Cost {
     pub(super) fn operation(self) -> OpKind {
         match self {
             Self::Read => OpKind::Read,
-            Self::Write | Self::Sync => OpKind::Write,
+            Self::Rename | Self::Write | Self::Sync => OpKind::Write,
         }
     }
 }

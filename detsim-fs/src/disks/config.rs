@@ -8,6 +8,7 @@ use std::time::Duration;
 use detsim_executor::Ratio;
 use detsim_executor::event::DiskFault;
 
+use super::Cost;
 use crate::volume::{CrashProfile, VolumeConfig};
 
 /// The disk of a node. By default an honest one, with the latencies of a solid state drive, that a
@@ -61,10 +62,11 @@ impl DiskConfig {
 }
 
 /// How often the power goes where it hurts: at a call that changes a file, a name or what is durable.
-/// It goes before the call, while it is under way, or just after it, each as often as the others.
+/// It goes before the call, while it is under way, or just after it, each as often as the others; and more
+/// often at the steps on which stores rely ([`Cost::power_weight`]), where most of their mistakes show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PowerLoss {
-    /// The probability at each such call of a task of the node. 0 by default.
+    /// The probability at each such call of a task of the node that is a plain write. 0 by default.
     pub rate: f64,
     /// How long until the node starts again. A second by default.
     pub back_after: Duration,
@@ -73,6 +75,24 @@ pub struct PowerLoss {
 impl Default for PowerLoss {
     fn default() -> Self {
         Self { rate: 0.0, back_after: Duration::from_secs(1) }
+    }
+}
+
+impl Cost {
+    /// How many times as likely the power is to go at a call of this cost as at a plain write: 4 at a
+    /// sync, a write that is durable when it returns, a rename, and a name that is taken away.
+    ///
+    /// # Examples
+    /// ```
+    /// use detsim_fs::Cost;
+    /// assert_eq!([Cost::Read, Cost::Write, Cost::Sync].map(Cost::power_weight), [0, 1, 4]);
+    /// ```
+    pub const fn power_weight(self) -> u32 {
+        match self {
+            Self::Read => 0,
+            Self::Write => 1,
+            Self::Rename | Self::Sync => 4,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use detsim_executor::event::{DiskEvent, DiskFault, Event};
 use detsim_executor::rng::{fold, hash_bytes};
 use detsim_executor::{Domain, Kernel, NodeId};
 
+use super::Cost;
 use super::config::{DiskConfig, Rates, is_silent};
 use crate::atom::SECTOR_BYTES;
 use crate::errno::{Errno, Outcome};
@@ -121,8 +122,8 @@ impl Call<'_> {
 
     /// Does the power go at this call, that lasts so long? After how many nanoseconds: 0 is before the
     /// call, and the last one after it.
-    pub(crate) fn power_goes(&mut self, lasts_ns: u64) -> Option<u64> {
-        let ratio = self.disk.rates.power;
+    pub(crate) fn power_goes(&mut self, cost: Cost, lasts_ns: u64) -> Option<u64> {
+        let ratio = self.disk.rates.power.times(cost.power_weight());
         if ratio.is_never() || self.disk.node == NodeId::NONE {
             return None;
         }

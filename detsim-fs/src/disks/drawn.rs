@@ -111,7 +111,7 @@ fn faults(family: &mut Families<'_>) -> DiskFaults {
 
 fn power(family: &mut Families<'_>) -> PowerLoss {
     PowerLoss {
-        rate: family.rate("power", &[0.0005, 0.002, 0.01, 0.03]),
+        rate: family.rate("power", &[0.0002, 0.001, 0.004, 0.01]),
         back_after: Duration::from_nanos(1 << (20 + family.below("power", 13))),
     }
 }

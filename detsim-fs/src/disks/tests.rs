@@ -353,3 +353,26 @@ fn probe_power_goes_before_during_and_after_a_call_and_comes_back() {
     }
     assert_eq!(Vec::from_iter(seen), ["after", "before", "during"]);
 }
+
+#[test]
+fn probe_power_leans_to_the_steps_on_which_stores_rely() {
+    let goes = |cost| {
+        let lost = (0..400).filter(|seed| {
+            let sim = Sim::new(*seed);
+            let (disks, node) = (Disks::of(&sim), sim.node("n"));
+            let power = PowerLoss { rate: 0.1, back_after: Duration::from_secs(9) };
+            disks.set_config(node.id(), DiskConfig { power, ..DiskConfig::default() });
+            let calls = async move {
+                disks.end_of(cost);
+                std::future::pending::<()>().await;
+            };
+            drop(node.spawn("n", calls));
+            sim.run_until(SimTime::from_secs(1)).unwrap();
+            !node.is_up()
+        });
+        lost.count()
+    };
+    let lost = [Cost::Read, Cost::Write, Cost::Rename, Cost::Sync].map(goes);
+    let wanted = [0..1, 25..55, 130..190, 130..190];
+    assert!(lost.iter().zip(&wanted).all(|(lost, wanted)| wanted.contains(lost)), "{lost:?}");
+}

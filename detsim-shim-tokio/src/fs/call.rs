@@ -52,7 +52,7 @@ async fn timed<T>(cost: Cost, f: impl FnOnce() -> T) -> T {
 pub(super) async fn begin(cost: Cost) -> SimTime {
     let kind = match cost {
         Cost::Read => OpKind::Read,
-        Cost::Write | Cost::Sync => OpKind::Write,
+        Cost::Rename | Cost::Write | Cost::Sync => OpKind::Write,
     };
     let mut asked = false;
     poll_fn(|cx| match disks().stops_before(kind, &mut asked, cx.waker()) {

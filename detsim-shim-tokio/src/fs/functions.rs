@@ -42,7 +42,7 @@ of_path! {
     /// Takes a directory away, and everything in it.
     fn remove_dir_all(Write) -> (), std::fs::remove_dir_all;
     /// Takes a name of a file away.
-    fn remove_file(Write) -> (), std::fs::remove_file;
+    fn remove_file(Rename) -> (), std::fs::remove_file;
     /// What is known of a file; a symbolic link is not followed.
     fn symlink_metadata(Read) -> Metadata, std::fs::symlink_metadata;
     /// Whether there is anything at the end of a path.
@@ -51,27 +51,27 @@ of_path! {
 
 /// Functions of two paths.
 macro_rules! of_paths {
-    ($( $(#[$doc:meta])* fn $name:ident($one:ident, $two:ident) -> $gives:ty, $std:path; )+) => { $(
+    ($( $(#[$doc:meta])* fn $name:ident($one:ident, $two:ident), $cost:ident -> $gives:ty, $std:path; )+) => { $(
         $(#[$doc])*
         ///
         /// # Errors
         /// As std's function of this name.
         pub async fn $name($one: impl AsRef<Path>, $two: impl AsRef<Path>) -> io::Result<$gives> {
             let ($one, $two) = ($one.as_ref().to_owned(), $two.as_ref().to_owned());
-            call(Cost::Write, move || $std($one, $two)).await
+            call(Cost::$cost, move || $std($one, $two)).await
         }
     )+ };
 }
 
 of_paths! {
     /// Copies the bytes and the permissions of a file: how many bytes.
-    fn copy(from, to) -> u64, std::fs::copy;
+    fn copy(from, to), Write -> u64, std::fs::copy;
     /// Gives a file another name.
-    fn hard_link(original, link) -> (), std::fs::hard_link;
+    fn hard_link(original, link), Write -> (), std::fs::hard_link;
     /// Moves a name; what had the other name loses it.
-    fn rename(from, to) -> (), std::fs::rename;
+    fn rename(from, to), Rename -> (), std::fs::rename;
     /// Makes a symbolic link.
-    fn symlink(original, link) -> (), std::os::unix::fs::symlink;
+    fn symlink(original, link), Write -> (), std::os::unix::fs::symlink;
 }
 
 /// Sets the permissions of a file.

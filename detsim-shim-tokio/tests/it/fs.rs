@@ -118,7 +118,7 @@ fn errno_in(seen: &str) -> Option<i32> {
 fn a_write_that_was_not_flushed_may_not_be_there_yet() {
     use detsim_shim_tokio as tokio;
     use tokio::io::AsyncWriteExt;
-    let seen = Rc::new(RefCell::new(std::collections::BTreeSet::new()));
+    let seen = Rc::new(RefCell::new(BTreeSet::new()));
     for seed in 0..40 {
         let note = Rc::clone(&seen);
         let sim = Sim::new(seed);

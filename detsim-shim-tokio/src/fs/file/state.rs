@@ -9,6 +9,7 @@ use detsim_fs::Cost;
 use std::fs::File as Std;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, IoSlice, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -66,6 +67,12 @@ fn back(std: &Std, by: i64) -> io::Result<()> {
         0 => Ok(()),
         by => (&*std).seek(SeekFrom::Current(by)).map(|_| ()),
     }
+}
+
+/// What a write to a file costs.
+fn cost_of_write(std: &Std) -> Cost {
+    let disks = detsim::__private::disks();
+    disks.map_or(Cost::Write, |disks| disks.cost_of_write(std.as_raw_fd()))
 }
 
 fn read_ahead(std: &Std, len: usize) -> io::Result<Ahead> {
@@ -166,7 +173,8 @@ impl Inner {
         let mut bytes: Vec<u8> = bufs.iter().flat_map(|buf| buf.iter().copied()).collect();
         bytes.truncate(most);
         let (len, std, by) = (bytes.len(), Arc::clone(std), self.ahead.discard());
-        self.start(Cost::Write, move || {
+        let cost = cost_of_write(&std);
+        self.start(cost, move || {
             Ended::Write(back(&std, by).and_then(|()| (&*std).write_all(&bytes)))
         });
         Poll::Ready(Ok(len))

@@ -50,13 +50,17 @@ unsafe fn seen<'a>(dir: c_int, path: *const c_char) -> Option<Place<'a>> {
 }
 
 /// A change at a place.
-fn changes(place: Place<'_>, f: impl FnOnce(&mut Volume, &Path) -> Outcome<()>) -> c_int {
-    done(place.and_then(|(disks, path)| change(&disks, |volume| f(volume, &path))))
+fn changes(
+    place: Place<'_>,
+    cost: Cost,
+    f: impl FnOnce(&mut Volume, &Path) -> Outcome<()>,
+) -> c_int {
+    done(place.and_then(|(disks, path)| change(&disks, cost, |volume| f(volume, &path))))
 }
 
 /// A function on one path: with a directory, and without.
 macro_rules! at {
-    ($( fn $name:ident, $plain:ident($($argument:ident: $type:ty),*), $flags:expr,
+    ($( fn $name:ident, $plain:ident($($argument:ident: $type:ty),*), $flags:expr, $cost:ident,
         |$volume:ident, $at:ident, $bits:ident| $do:expr, $system:expr; )+) => { $(
         /// # Safety
         /// As of libc's: the path ends in a zero.
@@ -66,7 +70,9 @@ macro_rules! at {
         ) -> c_int {
             // SAFETY: the caller vouches for the path.
             match unsafe { place(dir, path) } {
-                Some(found) => changes(found, |$volume, $at| { let $bits = flags; $do }),
+                Some(found) => {
+                    changes(found, Cost::$cost, |$volume, $at| { let $bits = flags; $do })
+                }
                 None => {
                     let system: fn(c_int, *const c_char, $($type,)* c_int) -> c_int = $system;
                     system(dir, path, $($argument,)* flags)
@@ -85,11 +91,11 @@ macro_rules! at {
 }
 
 at! {
-    fn unlinkat, unlink(), 0, |volume, at, flags| match flags & libc::AT_REMOVEDIR {
+    fn unlinkat, unlink(), 0, Rename, |volume, at, flags| match flags & libc::AT_REMOVEDIR {
         0 => volume.remove_file(at),
         _ => volume.remove_dir(at),
     }, |dir, path, flags| system!(SYS_unlinkat, dir, path, flags) as c_int;
-    fn fchmodat, chmod(mode: mode_t), 0, |volume, at, flags| {
+    fn fchmodat, chmod(mode: mode_t), 0, Write, |volume, at, flags| {
         if flags & AT_SYMLINK_NOFOLLOW != 0
             && volume.symlink_metadata(at)?.kind == FileKind::Symlink
         {
@@ -102,7 +108,7 @@ at! {
         _ => real!(fchmodat: fn(c_int, *const c_char, mode_t, c_int) -> c_int, dir, path, mode, flags),
     };
     // Everybody is one user: whose a file is does not change.
-    fn fchownat, chown(user: uid_t, group: gid_t), 0, |volume, at, flags| {
+    fn fchownat, chown(user: uid_t, group: gid_t), 0, Write, |volume, at, flags| {
         let _one = (user, group);
         let known = match flags & AT_SYMLINK_NOFOLLOW {
             0 => volume.metadata(at),
@@ -132,7 +138,7 @@ unsafe extern "C-unwind" fn mkdirat(dir: c_int, path: *const c_char, mode: mode_
     }
     // SAFETY: the caller vouches for the path.
     match unsafe { place(dir, path) } {
-        Some(found) => changes(found, |volume, at| volume.create_dir(at, mode)),
+        Some(found) => changes(found, Cost::Write, |volume, at| volume.create_dir(at, mode)),
         None => system!(SYS_mkdirat, dir, path, mode) as c_int,
     }
 }
@@ -160,7 +166,9 @@ unsafe extern "C-unwind" fn utimensat(
                 Err(errno) => return done(Err(errno)),
             };
             let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
-            changes(found, |volume, at| volume.set_path_times(at, follows, read, written))
+            changes(found, Cost::Write, |volume, at| {
+                volume.set_path_times(at, follows, read, written)
+            })
         }
         None => system!(SYS_utimensat, dir, path, times, flags) as c_int,
     }
@@ -196,6 +204,7 @@ unsafe extern "C-unwind" fn renameat(
 unsafe fn two(
     [from_dir, to_dir]: [c_int; 2],
     [from, to]: [*const c_char; 2],
+    cost: Cost,
     f: impl FnOnce(&mut Volume, &Path, &Path) -> Outcome<()>,
 ) -> Option<c_int> {
     // SAFETY: the caller vouches for both paths.
@@ -205,7 +214,7 @@ unsafe fn two(
         _ if !is_place(from, 1) || !is_place(to, 1) => done(Err(Errno::EFAULT)),
         (Some(from), Some(to)) => done(from.and_then(|(disks, from)| {
             let (_, to) = to?;
-            change(&disks, |volume| f(volume, &from, &to))
+            change(&disks, cost, |volume| f(volume, &from, &to))
         })),
         _ => done(Err(Errno::EXDEV)),
     })
@@ -229,7 +238,7 @@ unsafe extern "C-unwind" fn renameat2(
         _ => Err(Errno::EINVAL),
     };
     // SAFETY: the caller vouches for the paths.
-    unsafe { two([from_dir, to_dir], [from, to], rename) }
+    unsafe { two([from_dir, to_dir], [from, to], Cost::Rename, rename) }
         .unwrap_or_else(|| system!(SYS_renameat2, from_dir, from, to_dir, to, flags) as c_int)
 }
 
@@ -248,7 +257,7 @@ unsafe extern "C-unwind" fn linkat(
         _ => volume.canonicalize(from).and_then(|from| volume.hard_link(&from, to)),
     };
     // SAFETY: the caller vouches for the paths.
-    unsafe { two([from_dir, to_dir], [from, to], link) }
+    unsafe { two([from_dir, to_dir], [from, to], Cost::Write, link) }
         .unwrap_or_else(|| system!(SYS_linkat, from_dir, from, to_dir, to, flags) as c_int)
 }
 
@@ -275,7 +284,7 @@ unsafe extern "C-unwind" fn symlinkat(
             // SAFETY: the caller vouches for it.
             let target = unsafe { CStr::from_ptr(target) }.to_bytes();
             let target = Path::new(OsStr::from_bytes(target));
-            changes(found, |volume, at| volume.symlink(target, at))
+            changes(found, Cost::Write, |volume, at| volume.symlink(target, at))
         }
         None => system!(SYS_symlinkat, target, dir, path) as c_int,
     }

@@ -69,8 +69,10 @@ unsafe fn write_from(
         // SAFETY: the caller vouches for the bytes.
         _ => unsafe { slice::from_raw_parts(from.cast::<u8>(), len.min(BYTES_MAX)) },
     };
-    Some(answer(disks.and_then(|disks| disks.blocking(Cost::Write, |d| d.write(fd, at, bytes))))
-        as ssize_t)
+    let write = |disks: std::rc::Rc<Disks>| {
+        disks.blocking(disks.cost_of_write(fd), |disks| disks.write(fd, at, bytes))
+    };
+    Some(answer(disks.and_then(write)) as ssize_t)
 }
 
 /// What a write gives whose bytes are nowhere.

@@ -115,8 +115,12 @@ pub(super) fn look<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) 
 }
 
 /// A change of names.
-pub(super) fn change<R>(disks: &Disks, f: impl FnOnce(&mut Volume) -> Outcome<R>) -> Outcome<R> {
-    disks.blocking(Cost::Write, |disks| disks.names(f))
+pub(super) fn change<R>(
+    disks: &Disks,
+    cost: Cost,
+    f: impl FnOnce(&mut Volume) -> Outcome<R>,
+) -> Outcome<R> {
+    disks.blocking(cost, |disks| disks.names(f))
 }
 
 fn looks_only(flags: c_int) -> bool {
@@ -244,7 +248,7 @@ macro_rules! names {
         #[unsafe(no_mangle)]
         pub(super) unsafe extern "C-unwind" fn $name(path: *const c_char $(, $argument: $type)*) -> c_int {
             if let Some((disks, $at)) = simulated!(path) {
-                return done(change(&disks, |$volume| $do));
+                return done(change(&disks, Cost::Write, |$volume| $do));
             }
             let system: fn(*const c_char $(, $type)*) -> c_long = $system;
             system(path $(, $argument)*) as c_int
