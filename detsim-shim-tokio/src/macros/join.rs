@@ -13,20 +13,26 @@
 /// ```
 #[macro_export]
 macro_rules! join {
-    (@ { $order:ident $( ($branch:ident $future:expr) )+ }) => {{
-        $( let mut $branch =
-            $crate::macros::support::pin!($crate::macros::support::maybe_done($future)); )+
-        let mut rotation = $crate::macros::support::Rotation::$order(
-            [$(::core::stringify!($branch)),+].len() as u32,
-        );
-        $crate::macros::support::poll_fn(|cx| {
-            rotation.begin();
+    (@ { $order:ident $pins:tt $( ($branch:ident $future:expr) )+ }) => {{
+        let branches = $crate::macros::support::Nil;
+        $( let branches = $crate::macros::support::List::and(
+            branches,
+            $crate::macros::support::maybe_done($future),
+        ); )+
+        let mut branches = $crate::macros::support::pin!(branches);
+        let mut order = $crate::macros::support::$order();
+        $crate::macros::support::poll_fn(move |cx| {
+            let mut rotation =
+                $crate::macros::support::Order::rotation(&mut order, branches.as_mut());
+            let $pins = $crate::macros::support::List::split(branches.as_mut());
             'all: loop {
                 $( match rotation.visit() {
                     $crate::macros::support::Visit::Pass => {}
                     $crate::macros::support::Visit::End => break 'all,
                     $crate::macros::support::Visit::Poll => {
-                        if $branch.as_mut().poll(cx).is_pending() && rotation.pends() {
+                        if $branch.as_mut().poll(cx).is_pending()
+                            && rotation.pends($branch.as_mut())
+                        {
                             return $crate::macros::support::Poll::Pending;
                         }
                     }
@@ -34,18 +40,19 @@ macro_rules! join {
             }
             match rotation.is_pending() {
                 true => $crate::macros::support::Poll::Pending,
-                false => $crate::macros::support::Poll::Ready(()),
+                false => $crate::macros::support::Poll::Ready((
+                    $( $branch.as_mut().take().expect("expected completed future"), )+
+                )),
             }
         })
-        .await;
-        ( $( $branch.as_mut().take().expect("expected completed future"), )+ )
+        .await
     }};
-    (@ { $($done:tt)* } $future:expr, $($rest:tt)*) => {
-        $crate::join!(@ { $($done)* (branch $future) } $($rest)*)
+    (@ { $order:ident $pins:tt $($done:tt)* } $future:expr, $($rest:tt)*) => {
+        $crate::join!(@ { $order ($pins, mut branch) $($done)* (branch $future) } $($rest)*)
     };
     ($(biased;)?) => { async {}.await };
-    (biased; $($future:expr),+ $(,)?) => { $crate::join!(@ { biased } $($future,)+) };
-    ($($future:expr),+ $(,)?) => { $crate::join!(@ { fair } $($future,)+) };
+    (biased; $($future:expr),+ $(,)?) => { $crate::join!(@ { biased () } $($future,)+) };
+    ($($future:expr),+ $(,)?) => { $crate::join!(@ { fair () } $($future,)+) };
 }
 
 /// Waits for several futures of results in one task: a tuple of their values, or the first error.
@@ -60,21 +67,25 @@ macro_rules! join {
 /// ```
 #[macro_export]
 macro_rules! try_join {
-    (@ { $order:ident $( ($branch:ident $future:expr) )+ }) => {{
-        $( let mut $branch =
-            $crate::macros::support::pin!($crate::macros::support::maybe_done($future)); )+
-        let mut rotation = $crate::macros::support::Rotation::$order(
-            [$(::core::stringify!($branch)),+].len() as u32,
-        );
-        $crate::macros::support::poll_fn(|cx| {
-            rotation.begin();
+    (@ { $order:ident $pins:tt $( ($branch:ident $future:expr) )+ }) => {{
+        let branches = $crate::macros::support::Nil;
+        $( let branches = $crate::macros::support::List::and(
+            branches,
+            $crate::macros::support::maybe_done($future),
+        ); )+
+        let mut branches = $crate::macros::support::pin!(branches);
+        let mut order = $crate::macros::support::$order();
+        $crate::macros::support::poll_fn(move |cx| {
+            let mut rotation =
+                $crate::macros::support::Order::rotation(&mut order, branches.as_mut());
+            let $pins = $crate::macros::support::List::split(branches.as_mut());
             'all: loop {
                 $( match rotation.visit() {
                     $crate::macros::support::Visit::Pass => {}
                     $crate::macros::support::Visit::End => break 'all,
                     $crate::macros::support::Visit::Poll => {
                         if $branch.as_mut().poll(cx).is_pending() {
-                            if rotation.pends() {
+                            if rotation.pends($branch.as_mut()) {
                                 return $crate::macros::support::Poll::Pending;
                             }
                         } else if $branch
@@ -104,10 +115,10 @@ macro_rules! try_join {
         })
         .await
     }};
-    (@ { $($done:tt)* } $future:expr, $($rest:tt)*) => {
-        $crate::try_join!(@ { $($done)* (branch $future) } $($rest)*)
+    (@ { $order:ident $pins:tt $($done:tt)* } $future:expr, $($rest:tt)*) => {
+        $crate::try_join!(@ { $order ($pins, mut branch) $($done)* (branch $future) } $($rest)*)
     };
     ($(biased;)?) => { async { ::core::result::Result::Ok(()) }.await };
-    (biased; $($future:expr),+ $(,)?) => { $crate::try_join!(@ { biased } $($future,)+) };
-    ($($future:expr),+ $(,)?) => { $crate::try_join!(@ { fair } $($future,)+) };
+    (biased; $($future:expr),+ $(,)?) => { $crate::try_join!(@ { biased () } $($future,)+) };
+    ($($future:expr),+ $(,)?) => { $crate::try_join!(@ { fair () } $($future,)+) };
 }

@@ -28,7 +28,7 @@
 /// ```
 #[macro_export]
 macro_rules! select {
-    (@poll { $order:ident $table:tt
+    (@poll { $order:ident [ $pins:tt $($table:tt)* ]
         $( ($number:tt $name:ident $future:ident) $pattern:pat = $init:expr, if $condition:expr => $handler:expr, )+
     } $else:expr) => {{
         #[allow(clippy::all, dead_code)]
@@ -36,20 +36,30 @@ macro_rules! select {
             $( $name($name), )+
             Disabled,
         }
-        let mut branches = $crate::macros::support::Branches::$order([$($number),+].len() as u32);
-        $( if !$condition {
-            branches.disable($number);
-        } )+
+        // Moved from hand to hand: what was borrowed once would stay in the future for good.
+        let branches = $crate::macros::support::Branches::<
+            $crate::macros::support::MaskOf<{ [$($number),+].len() > 32 }>,
+        >::default();
+        $( let branches = if $condition { branches } else { branches.without($number) }; )+
+        let mut branches = branches;
         #[allow(unused_mut)] // a pattern may borrow from it mutably
         let mut selected = {
             // Bound as they stand first, so that what they borrow from lives as long.
             $( let $future = $init; )+
-            $( let mut $future = $crate::macros::support::pin!(
-                $crate::macros::support::IntoFuture::into_future($future)
+            let futures = $crate::macros::support::Nil;
+            $( let futures = $crate::macros::support::List::and(
+                futures,
+                $crate::macros::support::IntoFuture::into_future($future),
             ); )+
-            $crate::macros::support::poll_fn(|cx| {
-                $crate::macros::support::ready!(branches.begin(cx));
-                while let ::core::option::Option::Some(branch) = branches.advance() {
+            let mut futures = $crate::macros::support::pin!(futures);
+            $crate::macros::support::poll_fn(move |cx| {
+                let mut turn = $crate::macros::support::ready!(branches.begin(
+                    [$($number),+].len() as u32,
+                    $crate::macros::support::$order(),
+                    cx,
+                ));
+                let $pins = $crate::macros::support::List::split(futures.as_mut());
+                while let ::core::option::Option::Some(branch) = branches.advance(&mut turn) {
                     match branch {
                         $( #[allow(unreachable_code)] $number => {
                             let poll = $crate::macros::support::Future::poll($future.as_mut(), cx);
@@ -78,7 +88,7 @@ macro_rules! select {
                         _ => ::core::unreachable!("a branch beyond the last"),
                     }
                 }
-                match branches.is_pending() {
+                match branches.is_pending(&turn) {
                     true => $crate::macros::support::Poll::Pending,
                     false => $crate::macros::support::Poll::Ready(__DetsimSelected::Disabled),
                 }
@@ -98,55 +108,55 @@ macro_rules! select {
     (@branch { $($done:tt)* } else => $else:expr $(,)?) => {
         $crate::select!(@poll { $($done)* } $else)
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr, if $condition:expr => $handler:block, $($rest:tt)*) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if $condition => $handler, } $($rest)*)
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr => $handler:block, $($rest:tt)*) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if true => $handler, } $($rest)*)
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr, if $condition:expr => $handler:block $($rest:tt)*) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if $condition => $handler, } $($rest)*)
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr => $handler:block $($rest:tt)*) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if true => $handler, } $($rest)*)
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr, if $condition:expr => $handler:expr) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if $condition => $handler, })
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr => $handler:expr) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if true => $handler, })
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr, if $condition:expr => $handler:expr, $($rest:tt)*) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if $condition => $handler, } $($rest)*)
     };
-    (@branch { $order:ident [ ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
+    (@branch { $order:ident [ $pins:tt ($number:tt $name:ident) $($table:tt)* ] $($done:tt)* }
         $pattern:pat = $init:expr => $handler:expr, $($rest:tt)*) => {
-        $crate::select!(@branch { $order [ $($table)* ] $($done)*
+        $crate::select!(@branch { $order [ ($pins, mut future) $($table)* ] $($done)*
             ($number $name future) $pattern = $init, if true => $handler, } $($rest)*)
     };
-    (@branch { $order:ident [] $($done:tt)* } $($rest:tt)+) => {
+    (@branch { $order:ident [ $pins:tt ] $($done:tt)* } $($rest:tt)+) => {
         ::core::compile_error!("select! takes at most 64 branches")
     };
     ($(biased;)? else => $else:expr $(,)?) => {{ $else }};
     (biased; $pattern:pat = $($rest:tt)*) => {
-        $crate::select!(@table biased; $pattern = $($rest)*)
+        $crate::select!(@table is_biased; $pattern = $($rest)*)
     };
     (@table $order:ident; $($rest:tt)*) => {
-        $crate::select!(@branch { $order [
+        $crate::select!(@branch { $order [ ()
         (0 B0) (1 B1) (2 B2) (3 B3) (4 B4) (5 B5) (6 B6) (7 B7) (8 B8) (9 B9) (10 B10) (11 B11)
         (12 B12) (13 B13) (14 B14) (15 B15) (16 B16) (17 B17) (18 B18) (19 B19) (20 B20)
         (21 B21) (22 B22) (23 B23) (24 B24) (25 B25) (26 B26) (27 B27) (28 B28) (29 B29)
@@ -157,7 +167,7 @@ macro_rules! select {
         ] } $($rest)*)
     };
     ($pattern:pat = $($rest:tt)*) => {
-        $crate::select!(@table fair; $pattern = $($rest)*)
+        $crate::select!(@table is_fair; $pattern = $($rest)*)
     };
     () => {
         ::core::compile_error!("select! requires at least one branch.")
