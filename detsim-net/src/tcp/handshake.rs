@@ -312,6 +312,10 @@ impl World {
                 let client = &mut connection.ends[0];
                 (client.phase, client.heard) = (Phase::Established, kernel.now());
                 self.watch_peer(kernel, key, 0);
+                // A kernel that talks to itself has done both halves before a connect returns.
+                if from == to && self.is_half_open(key) {
+                    self.establish(kernel, key);
+                }
                 self.send_ack(kernel, key, 0);
                 self.notify_end(kernel, key, 0, Side::Write);
             }
@@ -319,6 +323,10 @@ impl World {
             // The answer to a SYN that was sent twice.
             Phase::SynReceived | Phase::Established => {}
         }
+    }
+
+    fn is_half_open(&self, key: ConnectionKey) -> bool {
+        self.connections.get(key).is_some_and(|c| c.ends[1].phase == Phase::SynReceived)
     }
 
     /// The client has answered: the connection can be accepted.

@@ -170,5 +170,6 @@ programs! {
     of_std:
         a_client_of_std_meets_a_listener_of_tokio a_listener_of_std_becomes_one_of_tokio
         a_stream_goes_to_std_and_back a_thread_serves_with_std errors_of_std
-        halves_and_clones_of_std datagrams_of_std names_of_std;
+        halves_and_clones_of_std datagrams_of_std names_of_std
+        what_is_connected_can_be_accepted_at_once;
 }

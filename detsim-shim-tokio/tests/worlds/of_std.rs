@@ -41,6 +41,18 @@ pub(crate) async fn a_listener_of_std_becomes_one_of_tokio(log: Log) {
     log.result("read", server.read(&mut [0; 8]).await);
 }
 
+pub(crate) async fn what_is_connected_can_be_accepted_at_once(log: Log) {
+    let listener = TcpListener::bind(ANY).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    log.done("nobody there", listener.accept());
+    for _ in 0..3 {
+        let client = TcpStream::connect(listener.local_addr().unwrap());
+        log.done("connect", client);
+        log.done("accept", listener.accept());
+    }
+    log.done("nobody left", listener.accept());
+}
+
 pub(crate) async fn a_stream_goes_to_std_and_back(log: Log) {
     let listener = tokio::net::TcpListener::bind(ANY).await.unwrap();
     let address = listener.local_addr().unwrap();
