@@ -51,8 +51,8 @@ impl Conformance {
     /// Runs the tests, and fails where one does not do what is expected of it.
     fn judge(&self) -> Result<Results> {
         let scratch = Scratch::make(|program| self.wants(program))?;
-        let results = self.results(&scratch)?;
         let mut expectations = read()?;
+        let results = self.results(&scratch, &expectations)?;
         if self.update {
             expectations.update(&results, |program| self.wants(program));
             std::fs::write(process::root().join(EXPECTATIONS), expectations.to_string())?;
@@ -67,7 +67,7 @@ impl Conformance {
         }
     }
 
-    fn results(&self, scratch: &Scratch) -> Result<Results> {
+    fn results(&self, scratch: &Scratch, expectations: &Expectations) -> Result<Results> {
         let built = scratch.build(self.jobs)?;
         // Who asks about a few programs wants to know what is wrong with them.
         let explained = match (self.programs.is_empty(), built.programs.is_empty()) {
@@ -80,6 +80,7 @@ impl Conformance {
             jobs: self.jobs.map_or_else(parallelism, |jobs| jobs as usize),
             repeats: self.repeat,
             timeout: Duration::from_secs(self.timeout),
+            ordered: expectations.ordered().collect(),
         };
         runner.run(built)
     }

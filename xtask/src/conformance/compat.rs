@@ -52,7 +52,7 @@ impl Counts {
         };
         for expected in tests.values() {
             match expected {
-                Expected::Pass => self.passing += 1,
+                Expected::Pass | Expected::Fifo => self.passing += 1,
                 Expected::Todo | Expected::Flaky => self.todo += 1,
                 Expected::Skip(_) => self.skipped += 1,
             }
@@ -107,8 +107,18 @@ pub(super) fn page(expectations: &Expectations) -> String {
     page += &modules.values().fold(Counts::default(), |sum, counts| sum.sum(*counts)).row("all");
     page += REST;
     page += &refused(expectations);
+    page += &ordered(expectations);
     page += &skipped(expectations);
     page
+}
+
+/// The tests that ask for more than tokio promises.
+fn ordered(expectations: &Expectations) -> String {
+    let tests = expectations.ordered().map(|test| format!("- `{test}`\n")).collect::<String>();
+    match tests.is_empty() {
+        true => tests,
+        false => format!("\n## Demand one order of tasks, and pass under `fifo`\n\n{tests}"),
+    }
 }
 
 /// The programs that do not compile, which is where an API is missing.
@@ -166,7 +176,7 @@ mod tests {
     use expect_test::expect;
 
     fn sample() -> Expectations {
-        let text = "passing 2\n[sync_mpsc]\npass a\ntodo b\nskip c \"wall-clock timing\"\n\
+        let text = "passing 2\n[sync_mpsc]\npass a\nfifo f\ntodo b\nskip c \"wall-clock timing\"\n\
                     [tcp_echo]\nskip d \"a real device\"\n[no_rt]\npass e\n[sync_watch] todo\n";
         text.parse().unwrap()
     }
@@ -177,8 +187,8 @@ mod tests {
         expect![[r#"
             | net | 0 | 0 | 1 | 0 |
             | other | 1 | 0 | 0 | 0 |
-            | sync | 1 | 1 | 1 | 1 |
-            | all | 2 | 1 | 2 | 1 |
+            | sync | 2 | 1 | 1 | 1 |
+            | all | 3 | 1 | 2 | 1 |
 
             *To come* is what does not pass yet. A *program to come* uses an API that is not there yet and does
             not compile; its tests are not counted.
@@ -186,6 +196,10 @@ mod tests {
             ## Programs to come
 
             - `sync_watch`
+
+            ## Demand one order of tasks, and pass under `fifo`
+
+            - `sync_mpsc::f`
 
             ## Skipped: needs a real device
 

@@ -5,13 +5,15 @@
 //!
 //! [sync_mpsc]
 //! pass async_send_recv_with_buffer
+//! fifo permits_are_given_in_this_order
 //! todo start_send_past_cap
 //! skip send_takes_a_second "wall-clock timing"
 //!
 //! [sync_watch] todo
 //! ```
 //!
-//! `todo` is what later work brings, for a whole program where it does not compile yet; `flaky` is
+//! `fifo` is `pass` for a test that demands one order of tasks where tokio promises none: it is run
+//! under the scheduler that keeps this order. `todo` is what later work brings, for a whole program where it does not compile yet; `flaky` is
 //! that too, for a test which passes now and then. `skip` is for what a simulation cannot do, with
 //! a reason from a closed list. Owns the form, and what
 //! counts as broken. Invariant: the count at the top only ever goes up, so that a `pass` which is
@@ -42,9 +44,18 @@ pub(super) enum Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Pass,
+    /// Passes where tasks run in the order in which they became ready.
+    Fifo,
     Todo,
     Flaky,
     Skip(Reason),
+}
+
+impl Expected {
+    /// Is the test one of those that pass?
+    pub(super) fn passes(self) -> bool {
+        matches!(self, Self::Pass | Self::Fifo)
+    }
 }
 
 /// Why a simulation cannot run a test.
@@ -119,7 +130,7 @@ impl Expectations {
                 }
             }
         }
-        let passing = self.count(|expected| expected == Expected::Pass);
+        let passing = self.count(Expected::passes);
         if passing < self.passing {
             let line = "the count of passing tests only goes up";
             let before = self.passing;
@@ -146,7 +157,7 @@ impl Expectations {
             };
             self.insert(test, now);
         }
-        self.passing = self.passing.max(self.count(|expected| expected == Expected::Pass));
+        self.passing = self.passing.max(self.count(Expected::passes));
     }
 
     pub(super) fn count(&self, is_counted: impl Fn(Expected) -> bool) -> usize {
@@ -155,6 +166,12 @@ impl Expectations {
             Program::Todo => None,
         });
         tests.flatten().filter(|expected| is_counted(**expected)).count()
+    }
+
+    /// The tests that demand one order of tasks.
+    pub(super) fn ordered(&self) -> impl Iterator<Item = Test> + '_ {
+        let tests = self.programs.iter().flat_map(|(name, program)| program.tests(name));
+        tests.filter(|test| self.of(test) == Some(Expected::Fifo))
     }
 
     pub(super) fn of(&self, test: &Test) -> Option<Expected> {
@@ -178,10 +195,10 @@ impl Expectations {
 impl Judged {
     fn test(&mut self, test: &Test, expected: Option<Expected>, outcome: &Outcome) {
         match (expected, outcome) {
-            (Some(Expected::Pass), Outcome::Fail) => {
+            (Some(Expected::Pass | Expected::Fifo), Outcome::Fail) => {
                 self.broken.push(format!("{test}: expected to pass, fails"));
             }
-            (Some(Expected::Pass), Outcome::Hang) => {
+            (Some(Expected::Pass | Expected::Fifo), Outcome::Hang) => {
                 self.broken.push(format!("{test}: expected to pass, hangs"));
             }
             (Some(Expected::Skip(reason)), Outcome::Pass) => {
@@ -210,8 +227,9 @@ fn cloned((name, program): (&String, &Program)) -> (String, Program) {
 }
 
 const HEAD: &str = "\
-# What each of tokio's own tests does on the simulation: `pass`, `todo`, `flaky`, or `skip` for a
-# reason. `cargo xtask conformance --update` writes what passes now; only people write the latter two.
+# What each of tokio's own tests does on the simulation: `pass`, `todo`, `fifo` for one that demands
+# an order of tasks, `flaky`, or `skip` for a reason. `cargo xtask conformance --update` writes what
+# passes now; only people write the latter three.
 ";
 
 impl Display for Expectations {
@@ -233,6 +251,7 @@ impl Display for Expectations {
 fn line(f: &mut fmt::Formatter<'_>, test: &str, expected: Expected) -> fmt::Result {
     match expected {
         Expected::Pass => writeln!(f, "pass {test}"),
+        Expected::Fifo => writeln!(f, "fifo {test}"),
         Expected::Todo => writeln!(f, "todo {test}"),
         Expected::Flaky => writeln!(f, "flaky {test}"),
         Expected::Skip(reason) => writeln!(f, "skip {test} \"{reason}\""),
@@ -266,6 +285,7 @@ impl Expectations {
             "" | "#" => {}
             "passing" => self.passing = rest.parse().ok()?,
             "pass" => insert(rest, Expected::Pass),
+            "fifo" => insert(rest, Expected::Fifo),
             "todo" => insert(rest, Expected::Todo),
             "flaky" => insert(rest, Expected::Flaky),
             "skip" => {

@@ -4,7 +4,7 @@
 //! counts as passing: the process ends by itself, with success. What a test prints is kept in a
 //! file of its name, for whoever wants to know why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -60,6 +60,8 @@ pub(super) struct Runner {
     /// How often a test has to pass.
     pub(super) repeats: u32,
     pub(super) timeout: Duration,
+    /// Tests that demand one order of tasks.
+    pub(super) ordered: BTreeSet<Test>,
 }
 
 impl Runner {
@@ -120,6 +122,9 @@ impl Runner {
         let mut command = Command::new(program);
         command.args([&test.name, "--exact", "--nocapture", "--test-threads=1"]);
         command.current_dir(&self.dir).stdin(Stdio::null());
+        if self.ordered.contains(test) {
+            command.env("DETSIM_STRATEGY", "fifo");
+        }
         command.stdout(log.try_clone()?).stderr(log);
         self.wait(command.spawn()?)
     }

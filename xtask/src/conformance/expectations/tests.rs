@@ -130,3 +130,15 @@ fn an_update_takes_what_is_better_and_nothing_that_is_worse() {
     "#]]
     .assert_eq(updated.to_string().strip_prefix(HEAD).unwrap());
 }
+
+#[test]
+fn a_test_that_demands_an_order_is_known_and_counts_as_passing() {
+    let text = "passing 1\n[a]\nfifo first\n";
+    let expectations: Expectations = text.parse().unwrap();
+    let ordered: Vec<Test> = expectations.ordered().collect();
+    assert_eq!(ordered, [Test { program: "a".to_owned(), name: "first".to_owned() }]);
+    let judged = |seen| expectations.judge(&results(seen), |_| true).broken;
+    assert!(judged("a+first").is_empty());
+    assert_eq!(judged("a-first"), ["a::first: expected to pass, fails"]);
+    assert_eq!(expectations.to_string(), HEAD.to_owned() + "passing 1\n\n[a]\nfifo first\n");
+}
