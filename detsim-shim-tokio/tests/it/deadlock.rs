@@ -233,7 +233,7 @@ fn every_kind_of_wait_says_who_had_to_do_with_it() {
                   for the Notify of detsim-shim-tokio/tests/it/deadlock.rs:211, since step 1
                   last used by task 0 "main" at detsim-shim-tokio/tests/it/deadlock.rs:212
                 stack: it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at tests/it/deadlock.rs:214
-                       it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at src/macros/join.rs:29
+                       it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at src/macros/join.rs:33
                        it::deadlock::every_kind_of_wait_says_who_had_to_do_with_it at tests/it/deadlock.rs:213
               task 1, spawned at detsim-shim-tokio/tests/it/deadlock.rs:202
                 waits: write at detsim-shim-tokio/tests/it/deadlock.rs:202
