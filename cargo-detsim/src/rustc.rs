@@ -2,8 +2,9 @@
 //!
 //! Cargo asks for one crate `tokio` and gets two: the same source as `tokio_real`, and the shim as
 //! `tokio`, with tokio's features, the real one and the kernel in reach. Every other crate of the
-//! target is compiled as cargo says, able to find the kernel behind its tokio. Invariant: what is
-//! built for the host (build scripts, proc macros) passes through untouched.
+//! target is compiled as cargo says, able to find the kernel behind its tokio. One `cfg` is set besides: rustix,
+//! which makes calls of the system by itself, makes them through libc, where a run hears of them. Invariant:
+//! what is built for the host (build scripts, proc macros) passes through untouched.
 
 mod invocation;
 
@@ -25,6 +26,7 @@ pub(crate) fn run(plan: &Plan, args: Vec<OsString>) -> Result<ExitCode> {
     if !invocation.is_for_target() {
         return exec(compiler, invocation);
     }
+    invocation.call_libc();
     let Some(tokio) = plan.tokio.iter().find(|file| invocation.compiles(file)) else {
         invocation.search(&plan.kernel.search);
         return exec(compiler, invocation);

@@ -139,3 +139,24 @@ fn a_project_without_tokio_is_told_so() {
     assert!(!output.status.success());
     assert!(err.contains("error: detsim: nothing to simulate;"), "{err}");
 }
+
+/// Files of crates that call the system by themselves, past libc, where nobody tells them otherwise.
+#[test]
+fn files_of_rustix_are_on_the_simulated_disk() {
+    let tempfiles = fixture("tempfiles");
+    let printed = printed(&mut detsim_test(&tempfiles, &["--locked"]));
+    assert!(printed.contains("test result: ok. 2 passed; 0 failed; 1 ignored"), "{printed}");
+
+    let mapped = ["--locked", "--test", "settings", "mapped", "--", "--ignored"];
+    let output = detsim_test(&tempfiles, &mapped).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in
+        ["a simulated file cannot be mapped into memory; mmap fails with ENODEV", "code: 19"]
+    {
+        assert!(text.contains(part), "{part:?} is not in:\n{text}");
+    }
+    for name in ["settings", "mapped"] {
+        let past_the_run = Path::new("/tmp").join(format!("detsim-tempfiles-{name}"));
+        assert!(!past_the_run.exists(), "{past_the_run:?} is on the real disk");
+    }
+}

@@ -28,6 +28,13 @@ impl Invocation {
         self.value("--target").is_some()
     }
 
+    /// Has rustix call libc, as it would by this flag of the whole build. Cargo asks the compiler which flags
+    /// are set before it chooses dependencies and runs rustix's build script, and hears of it there.
+    pub(crate) fn call_libc(&mut self) {
+        self.push("--cfg");
+        self.push("rustix_use_libc");
+    }
+
     /// Whether `file` is the root of the crate.
     pub(crate) fn compiles(&self, file: &Path) -> bool {
         self.0.iter().any(|arg| Path::new(arg) == file)
