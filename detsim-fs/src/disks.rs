@@ -13,6 +13,7 @@ mod blocking;
 mod config;
 mod disk;
 mod drawn;
+mod line;
 mod locks;
 mod walk;
 
@@ -31,9 +32,9 @@ use detsim_executor::{
 
 use crate::errno::{Errno, Outcome};
 use crate::volume::{CrashOutcome, Handle, OpenFlags, SyncPoint, Volume};
-pub use blocking::wait_while;
 pub use config::{DiskConfig, DiskFaults, DiskLatency, PowerLoss};
 use disk::{Call, Disk};
+pub use line::{Line, Place, wait_in_line};
 use locks::FileLock;
 use walk::Walk;
 
@@ -105,7 +106,6 @@ struct State {
     objects: BTreeMap<NodeId, Object>,
     /// The locks of files, by node and number of the file.
     locks: BTreeMap<(NodeId, u64), FileLock>,
-    next_wait: u64,
 }
 
 impl Disks {
@@ -123,7 +123,6 @@ impl Disks {
             hurt: (usize::MAX, BTreeSet::new()),
             objects: BTreeMap::new(),
             locks: BTreeMap::new(),
-            next_wait: 0,
         };
         let disks = Rc::new(Self {
             sim: sim.clone(),

@@ -44,8 +44,8 @@ mod volume;
 
 pub use atom::SECTOR_BYTES;
 pub use disks::{
-    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, PowerLoss, SHARED_MEMORY,
-    is_simulated, wait_while,
+    Cost, DiskConfig, DiskFaults, DiskLatency, Disks, FD_FIRST, Line, Place, PowerLoss,
+    SHARED_MEMORY, is_simulated, wait_in_line,
 };
 pub use errno::{Errno, Outcome};
 pub use profile::FaultProfile;

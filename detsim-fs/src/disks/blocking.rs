@@ -139,22 +139,6 @@ impl Disks {
     }
 }
 
-/// Lets others run for as long as a wait of the current task stands, in a call of libc's.
-///
-/// # Errors
-/// `EIO` where the task was dropped meanwhile, `EDEADLK` where no task can wait.
-#[track_caller]
-pub fn wait_while(stands: impl Fn() -> bool) -> Outcome<()> {
-    while stands() {
-        match threads::wait_for_wake() {
-            Some(true) => {}
-            Some(false) => return Err(Errno::EIO),
-            None => return Err(Errno::EDEADLK),
-        }
-    }
-    Ok(())
-}
-
 impl Cost {
     /// What a call of this cost is to whoever orders operations.
     pub(super) fn operation(self) -> OpKind {

@@ -1,16 +1,16 @@
 //! Waiting for a lock of a file.
 //!
 //! Owns: who holds the locks of files and who waits for them, as the wait graph is to know it. Does not
-//! own: which locks exclude which (`volume/handles.rs`). Invariant: a wait stands here from when it is
-//! queued until its thread goes on, be it to fail.
+//! own: which locks exclude which (`volume/handles.rs`), or a wait itself (`line.rs`). Invariant: a lock is here
+//! while somebody holds it or waits for it.
 
 use std::panic::Location;
 use std::task::Waker;
 
-use detsim_executor::block::{Block, Party, Role, Waiter};
-use detsim_executor::{Kernel, NodeId, Object, OpKind, ResourceKind};
+use detsim_executor::block::{Block, Party, Role};
+use detsim_executor::{Kernel, NodeId, OpKind, ResourceKind};
 
-use super::blocking::wait_while;
+use super::line::{Line, wait_in_line};
 use super::{Cost, Disks, State};
 use crate::errno::{Errno, Outcome};
 use crate::volume::{ByteRange, LockKind, LockOwner, PROCESS};
@@ -20,10 +20,15 @@ type Key = (NodeId, u64);
 
 /// The locks of one file.
 pub(super) struct FileLock {
-    object: Object,
+    line: Line,
     /// By the number of the open file.
     holders: Vec<(u64, Party)>,
-    waiters: Vec<(u64, Waiter)>,
+}
+
+impl FileLock {
+    fn parties(&self) -> Vec<Party> {
+        self.holders.iter().map(|(_, party)| *party).collect()
+    }
 }
 
 /// What is asked for: the whole file or a part of it, locked so or given back.
@@ -134,15 +139,14 @@ impl Disks {
     fn note_holder(&self, key: Key, open: u64, kind: LockKind, site: &'static Location<'static>) {
         let state = &mut *self.state.borrow_mut();
         let lock = state.locks.entry(key).or_insert_with(|| FileLock {
-            object: Object::new(ResourceKind::FileLock, site),
+            line: Line::new(ResourceKind::FileLock, site),
             holders: Vec::new(),
-            waiters: Vec::new(),
         });
         self.sim.with(|kernel| {
             lock.holders.retain(|(holder, _)| *holder != open);
             let party = Party { task: kernel.current_tag(), role: role(kind), site, count: 1 };
             lock.holders.push((open, party));
-            kernel.operate(&mut lock.object, OpKind::Lock);
+            kernel.operate(&mut lock.line.object, OpKind::Lock);
         });
     }
 
@@ -165,41 +169,34 @@ impl Disks {
         let (node, handle) = self.find(fd)?;
         let ino = self.volume(node, |volume| volume.number(handle))?;
         let (key, site) = ((node, ino), Location::caller());
-        let id = {
+        let place = {
             let state = &mut *self.state.borrow_mut();
-            state.next_wait += 1;
             // Locked through a way that leaves no word here: there is nobody to wait for.
             let lock = state.locks.get_mut(&key).ok_or(Errno::EDEADLK)?;
-            let parties: Vec<Party> = lock.holders.iter().map(|(_, party)| *party).collect();
-            let waiter = self.sim.with(|kernel| {
-                let (object, waker) = (&mut lock.object, kernel.own_waker());
-                Block::wait(Some(kernel), object, OpKind::Lock, site, &parties, waker)
-            });
-            lock.waiters.push((state.next_wait, waiter));
-            state.next_wait
+            let parties = lock.parties();
+            self.sim.with(|kernel| lock.line.join(kernel, OpKind::Lock, site, &parties))
         };
-        let standing = Standing { disks: self, key, id };
-        wait_while(|| standing.stands())
+        wait_in_line(place, |place| {
+            if let Some(lock) = self.state.borrow_mut().locks.get_mut(&key) {
+                self.sim.with(|kernel| lock.line.leave(kernel, place));
+            }
+        })
     }
 
     /// The process of a node is gone, and its locks with it.
     pub(super) fn forget_locks(&self, node: NodeId) {
         let mut state = self.state.borrow_mut();
-        state.locks.retain(|(of, _), lock| *of != node || !lock.waiters.is_empty());
+        state.locks.retain(|(of, _), lock| *of != node || !lock.line.is_empty());
     }
 }
 
 fn settle(state: &mut State, kernel: &mut Kernel, key: Key, holds: &[u64]) -> Vec<Waker> {
     let Some(lock) = state.locks.get_mut(&key) else { return Vec::new() };
     lock.holders.retain(|(open, _)| holds.contains(open));
-    kernel.operate(&mut lock.object, OpKind::Unlock);
-    let mut woken = Vec::new();
-    for (_, waiter) in std::mem::take(&mut lock.waiters) {
-        woken.push(Block::wake(Some(kernel), &mut lock.object, waiter));
-    }
-    let parties: Vec<Party> = lock.holders.iter().map(|(_, party)| *party).collect();
-    Block::held_by(Some(kernel), &lock.object, &parties);
-    if lock.holders.is_empty() && lock.waiters.is_empty() {
+    kernel.operate(&mut lock.line.object, OpKind::Unlock);
+    let woken = lock.line.wake(kernel);
+    Block::held_by(Some(kernel), &lock.line.object, &lock.parties());
+    if lock.holders.is_empty() {
         state.locks.remove(&key);
     }
     woken
@@ -209,31 +206,5 @@ fn role(kind: LockKind) -> Role {
     match kind {
         LockKind::Exclusive => Role::Writes,
         LockKind::Shared => Role::Reads,
-    }
-}
-
-/// A wait that is queued; dropping it ends it.
-struct Standing<'a> {
-    disks: &'a Disks,
-    key: Key,
-    id: u64,
-}
-
-impl Standing<'_> {
-    fn stands(&self) -> bool {
-        let state = self.disks.state.borrow();
-        let lock = state.locks.get(&self.key);
-        lock.is_some_and(|lock| lock.waiters.iter().any(|(id, _)| *id == self.id))
-    }
-}
-
-impl Drop for Standing<'_> {
-    fn drop(&mut self) {
-        let state = &mut *self.disks.state.borrow_mut();
-        let Some(lock) = state.locks.get_mut(&self.key) else { return };
-        let Some(at) = lock.waiters.iter().position(|(id, _)| *id == self.id) else { return };
-        let (_, waiter) = lock.waiters.remove(at);
-        let object = &mut lock.object;
-        drop(self.disks.sim.with(|kernel| Block::cancel(Some(kernel), object, waiter)));
     }
 }
