@@ -289,7 +289,7 @@ impl Object {
 
     #[inline]
     pub(crate) fn bind(&mut self, kernel: &mut Kernel) {
-        if self.run != kernel.id() {
+        if !self.is_of(kernel.id()) {
             self.rebind(kernel);
         }
     }
@@ -359,6 +359,20 @@ pub(crate) struct Resource {
     pub(crate) waiters: u32,
 }
 
+impl Resource {
+    /// Whoever has it now. One in place of one, as most are, moves no memory of the vector.
+    #[inline]
+    fn set_parties(&mut self, parties: &[Party]) {
+        match (self.parties.as_mut_slice(), parties) {
+            ([known], [party]) => *known = *party,
+            _ => {
+                self.parties.clear();
+                self.parties.extend_from_slice(parties);
+            }
+        }
+    }
+}
+
 /// All queued waits of a run.
 #[derive(Debug, Default)]
 pub(crate) struct WaitGraph {
@@ -381,14 +395,14 @@ impl WaitGraph {
     }
 
     /// The object's place in the graph, made for its first waiter.
+    #[inline]
     fn enter(&mut self, object: &mut Object, parties: &[Party]) -> u32 {
         if object.node == 0 {
             object.node = self.resource(object) + 1;
         }
         let resource = &mut self.resources[object.node as usize - 1];
         resource.waiters += 1;
-        resource.parties.clear();
-        resource.parties.extend_from_slice(parties);
+        resource.set_parties(parties);
         object.node - 1
     }
 
@@ -407,6 +421,7 @@ impl WaitGraph {
         }
     }
 
+    #[inline]
     fn leave(&mut self, object: &mut Object, record: u32) {
         if !self.waits.remove(record) {
             return;
@@ -443,7 +458,7 @@ impl Block {
         let stack = kernel.captures_stacks().then(Stack::capture);
         let object_index = kernel.graph.enter(object, parties);
         let wait = Wait {
-            task: kernel.current_tag(),
+            task: kernel.tag(),
             object: object_index,
             op,
             site,
@@ -528,8 +543,7 @@ impl Block {
         }
         let Some(kernel) = kernel.filter(|kernel| kernel.id() == object.run) else { return };
         if let Some(resource) = kernel.graph.resources.get_mut(object.node as usize - 1) {
-            resource.parties.clear();
-            resource.parties.extend_from_slice(parties);
+            resource.set_parties(parties);
         }
     }
 }

@@ -101,6 +101,8 @@ pub struct Kernel {
     current: u32,
     /// The word of the current task, 0 for none.
     word: u64,
+    /// The tag of the task that was asked for last: see [`Kernel::tag`].
+    tag: TaskTag,
     node: NodeId,
     /// The current task stopped itself before an operation in this poll.
     pub(crate) stopped: bool,
@@ -206,6 +208,22 @@ impl Kernel {
         tag.word == self.word && self.current != NO_TASK
     }
 
+    /// As [`Self::current_tag`], for what every operation asks: looked up once a poll.
+    #[inline]
+    pub fn tag(&mut self) -> TaskTag {
+        // A word names one task, and the tag of a task does not change.
+        if self.tag.word != self.word {
+            self.tag = self.current_tag();
+        }
+        self.tag
+    }
+
+    /// Whether it is this task that runs; nobody's tag is that of whatever else does.
+    #[inline]
+    pub fn runs_task(&self, task: TaskTag) -> bool {
+        task.word == self.word
+    }
+
     pub(crate) fn current_index(&self) -> u32 {
         self.current
     }
@@ -250,12 +268,26 @@ impl Kernel {
     /// Makes the task of this word ready; a word of the past does nothing.
     #[inline]
     pub fn wake(&mut self, word: u64) {
-        if let Some(index) = self.slot_of(word) {
-            if self.threads.has_hosts() {
-                self.threads.note_wake(index);
-            }
-            self.wake_slot(index);
+        let (_, index) = unpack(word);
+        let Some(slot) = self.tasks.get_mut(index).filter(|slot| slot.word == word) else { return };
+        if self.threads.has_hosts() {
+            return self.wake_beside_hosts(index);
         }
+        if slot.queued {
+            return;
+        }
+        slot.queued = true;
+        match self.plain && slot.node == NodeId::NONE && slot.group == 0 {
+            true => self.policy.push(index),
+            false => self.queue(index),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_beside_hosts(&mut self, index: u32) {
+        self.threads.note_wake(index);
+        self.wake_slot(index);
     }
 
     /// The wait is over in which the task's poll was put aside: that poll goes on.
@@ -273,10 +305,16 @@ impl Kernel {
     /// Makes the task in a slot ready.
     pub(crate) fn wake_slot(&mut self, index: u32) {
         let Some(slot) = self.tasks.get_mut(index) else { return };
-        if slot.queued {
-            return;
+        if !slot.queued {
+            slot.queued = true;
+            self.queue(index);
         }
-        slot.queued = true;
+    }
+
+    /// Puts a task that was woken where it belongs: into the ready set, unless its node or its group
+    /// does not run.
+    fn queue(&mut self, index: u32) {
+        let Some(slot) = self.tasks.get(index) else { return };
         if !self.nodes.runs(slot.node) {
             return self.nodes.park(slot.node, index);
         }
@@ -324,6 +362,13 @@ impl Kernel {
         if self.recorder.is_on() {
             self.record_operation(object, kind);
         }
+    }
+
+    /// As [`Self::operate`]; who the current task is.
+    #[inline]
+    pub fn used(&mut self, object: &mut Object, kind: OpKind) -> TaskTag {
+        self.operate(object, kind);
+        self.tag()
     }
 
     /// History of the current task.

@@ -53,7 +53,7 @@ mod waker;
 
 pub use baton::{Blocking, Hold, block_in_place, block_on, blocking, may_block};
 pub use block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
-pub use bound::{Bound, In};
+pub use bound::{Bound, In, Own};
 pub use choice::{Anchor, Choice, ChoiceNote, Choices, Decided, Domain};
 pub use deadlock::{BlockedTask, Deadlock, Held, PartyShown, WaitsFor};
 pub use device::Device;

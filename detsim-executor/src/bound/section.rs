@@ -1,12 +1,13 @@
 //! A section: what a thread may do while it is alone in a cell.
 //!
-//! Owns: [`In`]. Does not own: how a section is opened (`bound.rs`, `slow.rs`) and kept alone
+//! Owns: [`In`], and [`Own`], its plain form. Does not own: how a section is opened (`bound.rs`, `slow.rs`) and kept alone
 //! (`protocol.rs`). Invariants: an `In` exists only while the protocol grants its section, on the
 //! thread that opened it; foreign wakers leave it before they are woken or dropped.
 #![expect(unsafe_code, reason = "hands out the contents of UnsafeCells under the protocol")]
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::task::Waker;
 
@@ -86,6 +87,49 @@ impl<'a, T> In<'a, T> {
     #[inline]
     fn put_off(&mut self, later: Later) {
         (self.first, self.rest) = slow::put_off(later, self.first.take(), self.rest.take());
+    }
+}
+
+/// A section of the simulation that this thread drives, as nearly all are: it has the kernel, and nothing
+/// is put off in it. Where something has to be it becomes an [`In`].
+#[must_use = "the section ends when this is dropped"]
+pub struct Own<'a, T> {
+    value: &'a UnsafeCell<T>,
+    lane: &'static Lane,
+}
+
+impl<'a, T> Own<'a, T> {
+    #[inline]
+    pub(super) fn new(value: &'a UnsafeCell<T>, lane: &'static Lane) -> Self {
+        Self { value, lane }
+    }
+
+    /// The state and the kernel.
+    #[inline]
+    pub fn both(&mut self) -> (&mut T, &mut Kernel) {
+        // SAFETY: the section is the only one of this cell, the baton is this thread's and `busy` is 1,
+        // so nothing else hands out the kernel; both are borrowed mutably.
+        unsafe { (&mut *self.value.get(), &mut *self.lane.kernel.get()) }
+    }
+
+    /// The same section, in which wakers of others may be put off.
+    #[inline]
+    pub fn into_in(self) -> In<'a, T> {
+        let Self { value, lane } = *ManuallyDrop::new(self);
+        In::new(value, Some(lane), None)
+    }
+}
+
+impl<T> Drop for Own<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lane.bias.leave();
+    }
+}
+
+impl<T> fmt::Debug for Own<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Own")
     }
 }
 

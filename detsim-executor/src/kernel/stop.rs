@@ -65,6 +65,23 @@ impl Kernel {
         true
     }
 
+    /// An operation of the current task on `object` that has all it needs: [`Self::passes`],
+    /// [`Self::operate`] and [`Self::spend_budget`] in one. Where this is false nothing has happened.
+    #[inline]
+    pub fn completes_at_once(
+        &mut self,
+        object: &mut Object,
+        kind: OpKind,
+        asked: &mut bool,
+    ) -> bool {
+        if self.recorder.is_on() || !self.passes(object, asked) {
+            return false;
+        }
+        self.operate(object, kind);
+        self.budget -= 1;
+        true
+    }
+
     /// Whether the current task is stopped, which it is where it can be and is to be. The caller makes it
     /// ready again.
     #[cold]

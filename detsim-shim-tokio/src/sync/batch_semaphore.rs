@@ -127,17 +127,14 @@ impl HasObject for State {
     }
 }
 
-/// Records an operation of the task that runs, and names the task.
-#[inline]
+/// Records an operation of the task that runs, and names the task. Where there surely is a run,
+/// [`Kernel::used`] does it without a call.
 pub(crate) fn operate(
     kernel: Option<&mut Kernel>,
     object: &mut Object,
     operation: OpKind,
 ) -> TaskTag {
-    kernel.map_or(TaskTag::NOBODY, |kernel| {
-        kernel.operate(object, operation);
-        kernel.current_tag()
-    })
+    kernel.map_or(TaskTag::NOBODY, |kernel| kernel.used(object, operation))
 }
 
 impl Semaphore {

@@ -1,6 +1,6 @@
 //! Who used something last, from where.
 
-use detsim_executor::{Party, Role, TaskTag};
+use detsim_executor::{Kernel, Party, Role, TaskTag};
 use std::panic::Location;
 
 /// The last use of one kind.
@@ -17,6 +17,14 @@ impl Last {
     #[inline]
     pub(crate) fn new(task: TaskTag, site: &'static Location<'static>) -> Self {
         Self { task, site: Some(site) }
+    }
+
+    /// Whether it was the task that runs, at this place.
+    #[inline]
+    pub(crate) fn is_by(&self, kernel: Option<&Kernel>, site: &'static Location<'static>) -> bool {
+        let is_here = self.site.is_some_and(|last| std::ptr::eq(last, site));
+        let is_me = |kernel: &Kernel| kernel.runs_task(self.task);
+        is_here && kernel.map_or(self.task.is_nobody(), is_me)
     }
 
     /// Whoever it was, for the wait graph.

@@ -54,6 +54,7 @@ impl<P> Queue<P> {
     }
 
     /// Waits behind all others.
+    #[inline]
     pub(crate) fn push(&mut self, waiter: Waiter, payload: P) -> Ticket {
         let previous = self.last;
         let place = Place { taken: Some((waiter, payload)), granted: false, previous, next: NONE };
@@ -72,6 +73,7 @@ impl<P> Queue<P> {
         Ticket(self.occupy(Place { taken, granted: true, previous: NONE, next: NONE }))
     }
 
+    #[inline]
     fn occupy(&mut self, place: Place<P>) -> u32 {
         match self.vacant {
             NONE => {
@@ -87,6 +89,7 @@ impl<P> Queue<P> {
     }
 
     /// What the first that waits has brought along.
+    #[inline]
     pub(crate) fn first_mut(&mut self) -> Option<&mut P> {
         let place = self.places.get_mut(self.first as usize)?;
         place.taken.as_mut().map(|(_, payload)| payload)
@@ -99,6 +102,7 @@ impl<P> Queue<P> {
     }
 
     /// Grants the first that waits what it waits for: its waker.
+    #[inline]
     pub(crate) fn grant_first(&mut self, kernel: Option<&mut Kernel>) -> Option<Waker> {
         self.grant(self.first, kernel)
     }
@@ -108,6 +112,7 @@ impl<P> Queue<P> {
         self.grant(self.last, kernel)
     }
 
+    #[inline]
     fn grant(&mut self, index: u32, kernel: Option<&mut Kernel>) -> Option<Waker> {
         self.unlink(index)?;
         let place = &mut self.places[index as usize];
@@ -115,6 +120,7 @@ impl<P> Queue<P> {
         place.taken.as_mut().map(|(waiter, _)| Block::grant(kernel, waiter))
     }
 
+    #[inline]
     fn unlink(&mut self, index: u32) -> Option<()> {
         let Place { previous, next, .. } = *self.places.get(index as usize)?;
         match previous {
@@ -146,6 +152,7 @@ impl<P> Queue<P> {
     }
 
     /// Takes a place back, whether or not its wait was granted.
+    #[inline]
     pub(crate) fn leave(&mut self, ticket: Ticket) -> Left<P> {
         let index = ticket.0;
         let place = &mut self.places[index as usize];

@@ -18,7 +18,9 @@ use crate::sync::last::Last;
 use crate::sync::point::{self, HasObject};
 use crate::sync::queue::Queue;
 use crate::sync::ring::{Ring, Seen};
-use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, Waiter};
+use detsim_executor::{
+    Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, TaskTag, Waiter,
+};
 use recv::unlisten;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
@@ -80,20 +82,53 @@ impl State {
         self.last_sent = Last::new(task, site);
     }
 
-    /// Takes a message out; the place is the caller's to give away.
+    /// As [`Self::put`], after [`Kernel::completes_at_once`].
     #[inline(always)]
+    fn put_at_once(
+        &mut self,
+        kernel: &mut Kernel,
+        slot: &mut Seen<'_>,
+        site: &'static Location<'static>,
+    ) {
+        self.ring.push(slot);
+        if !self.last_sent.is_by(Some(kernel), site) {
+            self.last_sent = Last::new(kernel.tag(), site);
+        }
+    }
+
+    /// Takes a message out; the place is the caller's to give away.
     fn get(
         &mut self,
-        kernel: Option<&mut Kernel>,
+        mut kernel: Option<&mut Kernel>,
         slot: &mut Seen<'_>,
         site: &'static Location<'static>,
     ) -> bool {
         if !self.ring.pop(slot) {
             return false;
         }
-        let task = operate(kernel, &mut self.object, OpKind::Recv);
-        self.last_received = Last::new(task, site);
+        operate(kernel.as_deref_mut(), &mut self.object, OpKind::Recv);
+        self.received(kernel, site);
         true
+    }
+
+    /// Notes who has received, whom the senders wait for from now on.
+    #[inline]
+    fn received(&mut self, kernel: Option<&mut Kernel>, site: &'static Location<'static>) {
+        if !self.last_received.is_by(kernel.as_deref(), site) {
+            self.received_by_another(kernel, site);
+        }
+    }
+
+    #[inline(never)]
+    fn received_by_another(
+        &mut self,
+        mut kernel: Option<&mut Kernel>,
+        site: &'static Location<'static>,
+    ) {
+        let task = kernel.as_mut().map_or(TaskTag::NOBODY, |kernel| kernel.tag());
+        self.last_received = Last::new(task, site);
+        let receiver = self.last_received.party(Role::LastReceived);
+        Block::held_by(kernel, &self.object, receiver.as_slice());
     }
 
     /// Promises so many places at once.
@@ -143,7 +178,7 @@ fn give_back(section: &mut In<'_, State>, places: usize) {
 /// Promises free places to those who wait, the longest first.
 #[inline(never)]
 fn hand_out(section: &mut In<'_, State>) {
-    loop {
+    while section.free > 0 {
         let (state, kernel) = section.both();
         let Some(missing) = state.queue.first_mut() else { break };
         let given = state.free.min(*missing);
@@ -156,9 +191,6 @@ fn hand_out(section: &mut In<'_, State>) {
             section.wake(waker);
         }
     }
-    let (state, kernel) = section.both();
-    let receiver = state.last_received.party(Role::LastReceived);
-    Block::held_by(kernel, &state.object, receiver.as_slice());
 }
 
 // A section ends as it should, or the process does: no panic leaves the state half changed.

@@ -3,7 +3,7 @@
 //! Owns: the receiver's wait, queued in the channel's state until somebody sends or it is given up.
 //! Does not own: messages and places ([`super`]).
 
-use super::{Chan, State, give_back};
+use super::{Chan, State, give_back, hand_out};
 use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::ring::Seen;
 use detsim_executor::{Block, In, OpKind, Role, storable};
@@ -65,26 +65,44 @@ impl Chan {
         slot: &mut Seen<'_>,
         wait: &mut Wait,
     ) -> Poll<bool> {
-        let mut section = self.state.enter();
+        let Some(mut section) = self.state.enter_own() else {
+            return self.poll_recv_anyway(self.state.enter(), cx, slot, wait);
+        };
+        // The short way: a run's own task, which is not queued, and a message is there.
         let (state, kernel) = section.both();
-        // The short way: a run's own task, and a message is there.
-        if let Some(kernel) = kernel {
-            let (object, asked) = (&mut state.object, &mut wait.asked);
-            if let Some(halt) = Halt::before(kernel, object, OpKind::Recv, asked, cx.waker()) {
-                drop(section);
-                return halt.pending(cx);
-            }
-            if state.get(Some(&mut *kernel), slot, wait.site) {
-                kernel.spend_budget();
-                give_back(&mut section, 1);
-                unlisten(&mut section);
-                wait.pending = false;
-                return Poll::Ready(true);
-            }
+        let is_there = state.ring.len() > 0 && state.receiver.is_none();
+        if !is_there || !kernel.completes_at_once(&mut state.object, OpKind::Recv, &mut wait.asked)
+        {
+            return self.poll_recv_anyway(section.into_in(), cx, slot, wait);
         }
-        let polled = self.poll_recv_slowly(section, cx, slot, wait.site);
-        wait.pending = polled.is_pending();
-        polled
+        state.ring.pop(slot);
+        state.received(Some(kernel), wait.site);
+        state.free += 1;
+        if !state.queue.is_empty() {
+            hand_out(&mut section.into_in());
+        }
+        wait.pending = false;
+        Poll::Ready(true)
+    }
+
+    /// Whoever polls, from wherever.
+    #[inline(never)]
+    fn poll_recv_anyway<'a>(
+        &'a self,
+        mut section: In<'a, State>,
+        cx: &Context<'_>,
+        slot: &mut Seen<'_>,
+        wait: &mut Wait,
+    ) -> Poll<bool> {
+        let (state, kernel) = section.both();
+        let (object, asked) = (&mut state.object, &mut wait.asked);
+        if let Some(kernel) = kernel
+            && let Some(halt) = Halt::before(kernel, object, OpKind::Recv, asked, cx.waker())
+        {
+            drop(section);
+            return halt.pending(cx);
+        }
+        self.poll_recv_slowly(section, cx, slot, wait)
     }
 
     #[inline(never)]
@@ -93,12 +111,15 @@ impl Chan {
         mut section: In<'a, State>,
         cx: &Context<'_>,
         slot: &mut Seen<'_>,
-        site: &'static Location<'static>,
+        wait: &mut Wait,
     ) -> Poll<bool> {
         let mut foreign = None;
+        // Where it is pending it is queued.
+        wait.pending = false;
         loop {
             let (state, mut kernel) = section.both();
-            if state.get(kernel.as_deref_mut(), slot, site) {
+            if state.get(kernel.as_deref_mut(), slot, wait.site) {
+                kernel.into_iter().for_each(|kernel| kernel.spend_budget());
                 give_back(&mut section, 1);
                 unlisten(&mut section);
                 return Poll::Ready(true);
@@ -109,7 +130,8 @@ impl Chan {
                 unlisten(&mut section);
                 return Poll::Ready(false);
             }
-            if listen(&mut section, cx, &mut foreign, site) {
+            if listen(&mut section, cx, &mut foreign, wait.site) {
+                wait.pending = true;
                 return Poll::Pending;
             }
             drop(section);

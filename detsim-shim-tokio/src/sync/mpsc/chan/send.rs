@@ -3,11 +3,11 @@
 //! Owns: the senders' waits, queued in the channel's state until they are granted or given up. Does not
 //! own: messages and places ([`super`]).
 
-use super::{Chan, State, give_back, wake_receiver};
+use super::{Chan, State, give_back, wake_receiver, wake_waiting_receiver};
 use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::queue::Ticket;
 use crate::sync::ring::Seen;
-use detsim_executor::{Block, In, OpKind, Role, storable};
+use detsim_executor::{Block, In, Kernel, OpKind, Own, Role, storable};
 use std::panic::Location;
 use std::task::{Context, Poll, Waker};
 
@@ -31,40 +31,108 @@ impl<'a> Sending<'a> {
     /// message stays in the slot.
     #[inline(never)]
     pub(crate) fn poll_send(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
-        let chan = self.chan;
-        let mut section = chan.state.enter();
+        let Some(mut section) = self.chan.state.enter_own() else {
+            return self.poll_anyway(self.chan.state.enter(), cx, OpKind::Send, Some(slot));
+        };
+        // The short way: a run's own task, and there is a place for the message.
         let (state, kernel) = section.both();
-        // The short way: a run's own task, and a place is free.
-        if let Some(kernel) = kernel {
-            let (object, asked) = (&mut state.object, &mut self.asked);
-            if let Some(halt) = Halt::before(kernel, object, OpKind::Send, asked, cx.waker()) {
-                drop(section);
-                return halt.pending(cx);
+        if state.free == 0 || state.closed || self.ticket.is_some() {
+            return self.poll_waiting(section, cx, slot);
+        }
+        if !kernel.completes_at_once(&mut state.object, OpKind::Send, &mut self.asked) {
+            return self.poll_anyway(section.into_in(), cx, OpKind::Send, Some(slot));
+        }
+        state.free -= 1;
+        state.put_at_once(kernel, slot, self.site);
+        if state.receiver.is_some() {
+            wake_waiting_receiver(&mut section.into_in());
+        }
+        Poll::Ready(true)
+    }
+
+    /// A run's own task that has waited, or has to: what [`Self::poll_anyway`] does with all others.
+    #[inline(never)]
+    fn poll_waiting(
+        &mut self,
+        mut section: Own<'a, State>,
+        cx: &Context<'_>,
+        slot: &mut Seen<'_>,
+    ) -> Poll<bool> {
+        let (state, kernel) = section.both();
+        let (object, asked) = (&mut state.object, &mut self.asked);
+        match &self.ticket {
+            _ if state.closed => {}
+            None if kernel.passes(object, asked) => {
+                if let Some(waker) = storable(cx, &mut None) {
+                    self.begin_wait(state, kernel, OpKind::Send, waker);
+                    return Poll::Pending;
+                }
             }
-            if state.free > 0 && !state.closed && self.ticket.is_none() {
-                state.free -= 1;
-                kernel.spend_budget();
-                state.put(Some(kernel), slot, self.site);
-                wake_receiver(&mut section);
+            Some(ticket)
+                if state.queue.is_granted(ticket)
+                    && kernel.completes_at_once(object, OpKind::Send, asked) =>
+            {
+                self.end_granted(state, kernel);
+                state.put_at_once(kernel, slot, self.site);
+                if state.receiver.is_some() {
+                    wake_waiting_receiver(&mut section.into_in());
+                }
                 return Poll::Ready(true);
             }
+            _ => {}
         }
-        self.poll_slowly(section, cx, OpKind::Send, Some(slot))
+        self.poll_anyway(section.into_in(), cx, OpKind::Send, Some(slot))
+    }
+
+    /// Takes back the place in the queue, after the grant.
+    #[inline]
+    fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) {
+        let ticket = self.ticket.take().expect("invariant: what is granted has a place");
+        // Once it is granted, what is left of the waker is nobody's.
+        drop(state.queue.leave(ticket).end(Some(kernel), &mut state.object));
+    }
+
+    /// Queues the sender.
+    #[inline]
+    fn begin_wait(
+        &mut self,
+        state: &mut State,
+        kernel: &mut Kernel,
+        operation: OpKind,
+        waker: Waker,
+    ) {
+        kernel.operate(&mut state.object, OpKind::Read);
+        let receiver = state.last_received.party(Role::LastReceived);
+        let (object, parties) = (&mut state.object, receiver.as_slice());
+        let waiter = Block::wait(Some(kernel), object, operation, self.site, parties, waker);
+        // What is free is not enough: it is the beginning of what this one waits for.
+        let missing = self.places - std::mem::take(&mut state.free);
+        self.ticket = Some(state.queue.push(waiter, missing));
     }
 
     /// Waits for the places, and has them promised. False: the channel is closed.
     pub(crate) fn poll_reserve(&mut self, cx: &Context<'_>) -> Poll<bool> {
-        let chan = self.chan;
-        let mut section = chan.state.enter();
+        self.poll_anyway(self.chan.state.enter(), cx, OpKind::Acquire, None)
+    }
+
+    /// Whoever polls, from wherever.
+    #[inline(never)]
+    fn poll_anyway(
+        &mut self,
+        mut section: In<'a, State>,
+        cx: &Context<'_>,
+        operation: OpKind,
+        slot: Option<&mut Seen<'_>>,
+    ) -> Poll<bool> {
         let (state, kernel) = section.both();
         let (object, asked) = (&mut state.object, &mut self.asked);
         if let Some(kernel) = kernel
-            && let Some(halt) = Halt::before(kernel, object, OpKind::Acquire, asked, cx.waker())
+            && let Some(halt) = Halt::before(kernel, object, operation, asked, cx.waker())
         {
             drop(section);
             return halt.pending(cx);
         }
-        self.poll_slowly(section, cx, OpKind::Acquire, None)
+        self.poll_slowly(section, cx, operation, slot)
     }
 
     #[inline(never)]
