@@ -11,7 +11,28 @@ use crate::kernel::{Kernel, NO_TASK};
 /// Operations that a task may complete in one poll.
 pub(crate) const BUDGET: u32 = 128;
 
+/// What the end of an operation takes of the budget of the current task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Price {
+    Nothing,
+    One,
+}
+
 impl Kernel {
+    /// Whether the current task can pay for an operation.
+    #[inline]
+    pub(crate) fn affords(&self, price: Price) -> bool {
+        price == Price::Nothing || self.has_budget()
+    }
+
+    /// The current task has completed an operation of this price.
+    #[inline]
+    pub(crate) fn pay(&mut self, price: Price) {
+        if price == Price::One {
+            self.spend_budget();
+        }
+    }
+
     /// Whether the current task may complete another operation in this poll. A future that finds
     /// that it may not calls [`crate::yield_with`], outside of the section, and returns `Pending`.
     #[inline]

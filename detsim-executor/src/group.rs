@@ -149,15 +149,17 @@ impl Groups {
     }
 
     /// Where a task of this group goes, and whether it may be stopped; the root's where it is closed.
+    #[inline]
     pub(crate) fn admit(&mut self, id: GroupId, free: bool) -> (u16, bool) {
-        let is_open = self.get(id).is_some_and(|group| group.is_open);
-        let index = if is_open { id.index } else { 0 };
+        let is_open = || self.get(id).is_some_and(|group| group.is_open);
+        let index = if id.index != 0 && is_open() { id.index } else { 0 };
         let group = &mut self.entries[usize::from(index)];
         *group.count(free) += 1;
         (index, group.preemptible)
     }
 
     /// A task has ended: who waits for the last one.
+    #[inline]
     pub(crate) fn leave(&mut self, index: u16, free: bool, polls: u32) -> Option<Waker> {
         let group = self.entries.get_mut(usize::from(index))?;
         group.polls += u64::from(polls);

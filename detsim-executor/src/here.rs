@@ -191,6 +191,7 @@ pub(crate) fn set_attended(find: Option<Finds>) -> Option<Finds> {
 }
 
 /// Whether the program has started this thread itself, in a run: nothing else ever runs on it.
+#[inline]
 pub fn is_started() -> bool {
     HERE.with(|here| here.started.get())
 }

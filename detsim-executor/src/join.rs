@@ -6,16 +6,16 @@
 
 use crate::baton::Aborts;
 use crate::block::TaskTag;
+use crate::budget::Price;
 use crate::context;
 use crate::event::{Event, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::group::GroupId;
-use crate::here;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Preempt};
 use crate::rng::fold;
 use crate::run;
 use crate::slot::{self, AbortPtr, BodyPtr, JoinPtr, Joinable, Lost};
-use crate::task::Spawn;
+use crate::task::{Begin, Spawn};
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
@@ -96,11 +96,11 @@ fn enroll(
 ) -> TaskTag {
     let Belongs { name, node, group, main, free } = belongs;
     let enroll = |kernel: &mut Kernel| {
-        let name = kernel.names.number(name);
+        let name = if name.is_empty() { 0 } else { kernel.names.number(name) };
         let node = node.unwrap_or_else(|| kernel.current_node());
         let group = group.unwrap_or_else(|| kernel.spawning_group());
         let tag = kernel.enroll(Spawn { site, type_name, name, node, group, main, free }, body);
-        (tag, main || kernel.is_open(group))
+        (tag, main || group == GroupId::ROOT || kernel.is_open(group))
     };
     let (tag, lives) = context::with(enroll).unwrap_or_else(|| context::outside());
     if !lives {
@@ -115,14 +115,10 @@ impl Kernel {
             self.fail(Failure::too_many_tasks(self, spawn.site));
         }
         let sig = self.task_signature(&spawn);
-        let parent = self.current_slot().map_or(0, |slot| slot.history);
+        let history = fold(sig, self.current_history());
         let (group, preemptible) = self.groups.admit(spawn.group, spawn.main || spawn.free);
-        let index = self.tasks.enroll(spawn, group, body, sig);
-        if let Some(slot) = self.tasks.get_mut(index) {
-            slot.history = fold(sig, parent);
-        }
-        self.arm_stop(index, preemptible);
-        let tag = self.tag_of(index);
+        let stops = preemptible && self.preempt == Preempt::Ops;
+        let tag = self.tasks.enroll(spawn, group, body, Begin { sig, history, stops });
         self.record_with(|kernel| {
             let name = kernel.names.text(spawn.name).unwrap_or_default();
             kernel.recorder.task(name, spawn.site, spawn.node, sig);
@@ -209,17 +205,30 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let joined = self.task().join(cx, self.site, self.tag);
+        let joined = self.join(Price::Nothing, cx);
+        joined.map(|out| out.expect("invariant: what costs nothing is affordable"))
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// Polls as an operation that is part of the budget of the current task: ready with `None` where
+    /// nothing is left of it.
+    pub fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        self.join(Price::One, cx)
+    }
+
+    #[inline]
+    fn join(&self, price: Price, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        let joined = self.task().join(price, cx, self.site, self.tag);
         let task = TaskNumber(self.tag.number);
-        joined.map(|out| out.map_err(|lost| JoinError::new(task, lost)))
+        joined.map(|out| Some(out?.map_err(|lost| JoinError::new(task, lost))))
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     fn drop(&mut self) {
-        let before = here::set_dropping(Some(self.tag.number));
-        let lost = self.task.take().and_then(JoinPtr::leave);
-        here::set_dropping(before);
+        let number = Some(self.tag.number);
+        let lost = self.task.take().and_then(|task| task.leave(number));
         if let Some(Lost::Panicked(payload)) = lost {
             let message = message_of(&*payload);
             let tag = self.tag;

@@ -235,7 +235,7 @@ impl Kernel {
 
     #[inline]
     pub(crate) fn current_number(&self) -> TaskNumber {
-        TaskNumber(self.current_tag().number)
+        TaskNumber(self.tasks.get(self.current).map_or(0, |slot| slot.number))
     }
 
     /// The node of the task or handler that runs.
@@ -399,8 +399,9 @@ impl Kernel {
     // ------------------------------------------------------------ signatures
 
     /// The signature of a task to be spawned by whoever runs now.
+    #[inline]
     pub(crate) fn task_signature(&mut self, spawn: &Spawn) -> u64 {
-        let mut place = fold(self.sites.file(spawn.site), self.sites.text(spawn.type_name));
+        let mut place = self.sites.spawn(spawn.site, spawn.type_name);
         // Blocks of one function share their type's name; a name of its own tells a task apart.
         if let Some(name) = self.names.text(spawn.name) {
             place = fold(place, hash_bytes(name.as_bytes()));
@@ -418,6 +419,7 @@ impl Kernel {
         self.child_signature(place)
     }
 
+    #[inline]
     fn child_signature(&mut self, place: u64) -> u64 {
         match self.tasks.get(self.current).map(|slot| slot.sig) {
             Some(parent) => {

@@ -126,6 +126,19 @@ impl Queue {
         action
     }
 
+    /// Takes what is due first at `now_ns`, where that is a timer which wakes a task of this run, and no
+    /// device has to be asked before: the word of the task.
+    pub(crate) fn pop_wake(&mut self, now_ns: u64) -> Option<u64> {
+        let (deadline, due) = self.first;
+        if due != Due::Timer || deadline.at.as_nanos() > now_ns || !self.touched.is_empty() {
+            return None;
+        }
+        let Some(Action::Wake(word)) = self.timers.first() else { return None };
+        self.timers.pop();
+        self.update();
+        Some(word)
+    }
+
     /// Something more is due, perhaps first.
     #[inline]
     fn advance_to(&mut self, deadline: Deadline, due: Due) {
@@ -138,6 +151,10 @@ impl Queue {
     /// Looks for what is due first, after what was first has gone.
     fn update(&mut self) {
         let mut first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
+        if self.devices.is_empty() {
+            (self.first, self.next_ns) = (first, first.0.at.as_nanos());
+            return;
+        }
         let mut faint = (NEVER, Due::Timer);
         for (index, deadline) in self.devices.iter().enumerate() {
             // Most have nothing to do, and that nobody has before the others.

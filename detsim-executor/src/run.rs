@@ -92,8 +92,13 @@ pub(crate) fn cycle(
         }
         match kernel.advance(until) {
             Advance::Due(due) => {
-                drop(kernel);
-                happen(shared, due);
+                if kernel.fire_wake() {
+                    kernel.steps -= 1; // as in `fire`
+                    drop(kernel);
+                } else {
+                    drop(kernel);
+                    happen(shared, due);
+                }
                 shared.wakes();
             }
             Advance::Horizon => return Some(Ok(kernel.report())),
@@ -124,6 +129,9 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
     let mut kernel = enter();
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
+            if !lane.is_injected() && kernel.fire_wake() {
+                continue;
+            }
             drop(kernel);
             let fails = !calm(lane, shared);
             kernel = enter();
@@ -147,7 +155,7 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
         }
         let number = kernel.current_number();
         finish(kernel, slot, body);
-        kernel = enter();
+        kernel = kernel::enter_lane(lane);
         if main == Some(number) {
             return Some(kernel);
         }
@@ -229,7 +237,7 @@ fn poll_or_cancel(body: &mut BodyPtr, word: u64, aborted: bool) -> bool {
 fn finish(mut kernel: Guard, slot: u32, body: BodyPtr) {
     let waiter = kernel.finish_turn(slot);
     drop(kernel);
-    drop(body);
+    body.end();
     settle(waiter);
 }
 
@@ -431,6 +439,14 @@ impl Kernel {
         if let Some(slot) = self.tasks.get_mut(unpack(word).1) {
             slot.stop_at = u32::MAX;
         }
+    }
+
+    /// Lets the timer that is due first wake its task, without leaving the kernel. False where something
+    /// else has to happen first: [`fire`] and what calls it know what.
+    #[inline]
+    fn fire_wake(&mut self) -> bool {
+        let word = if self.failure.is_none() { self.queue.pop_wake(self.now_ns) } else { None };
+        word.inspect(|word| self.wake(*word)).is_some()
     }
 
     /// What should have happened by now.

@@ -13,11 +13,17 @@ const ENTRIES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct SiteCache {
     entries: Box<[(usize, u64); ENTRIES]>,
+    spawns: Box<[(SpawnKey, u64); SPAWNS]>,
 }
+
+/// The addresses of a place and of a type's name, and the length of that.
+type SpawnKey = (usize, usize, usize);
+/// Places of spawns that are known together with what is spawned there.
+const SPAWNS: usize = 32;
 
 impl Default for SiteCache {
     fn default() -> Self {
-        Self { entries: Box::new([(0, 0); ENTRIES]) }
+        Self { entries: Box::new([(0, 0); ENTRIES]), spawns: Box::new([((0, 0, 0), 0); SPAWNS]) }
     }
 }
 
@@ -34,6 +40,22 @@ impl SiteCache {
     pub(crate) fn file(&mut self, site: &'static Location<'static>) -> u64 {
         // A place is aligned, so that its address and the next one are keys of its own.
         self.cached(std::ptr::from_ref(site) as usize + 1, || hash_bytes(site.file().as_bytes()))
+    }
+
+    /// The hash of the file that a place is in and of the name of the type that is spawned there.
+    #[inline]
+    pub(crate) fn spawn(
+        &mut self,
+        site: &'static Location<'static>,
+        type_name: &'static str,
+    ) -> u64 {
+        let place = std::ptr::from_ref(site) as usize;
+        let key = (place, type_name.as_ptr() as usize, type_name.len());
+        let index = ((place >> 3) ^ (key.1 >> 2)) % SPAWNS;
+        if self.spawns[index].0 != key {
+            self.spawns[index] = (key, fold(self.file(site), self.text(type_name)));
+        }
+        self.spawns[index].1
     }
 
     /// The hash of a static string, such as a type's name.

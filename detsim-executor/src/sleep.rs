@@ -4,6 +4,7 @@
 //! sleep arms at most one timer, cancelled when it is dropped; polling it again arms no other.
 
 use crate::SimTime;
+use crate::budget::Price;
 use crate::context;
 use crate::here;
 use crate::kernel::Kernel;
@@ -73,27 +74,24 @@ impl Sleep {
         drop(context::with(cancel));
     }
 
-    fn arm(&mut self, waker: &Waker, foreign: Option<Waker>) -> Option<Waker> {
-        let deadline = self.deadline;
-        let word = waker::ours(waker).unwrap_or(0);
-        let armed = &mut self.armed;
-        let arm = |kernel: &mut Kernel| {
-            if let Some(old) = armed.take_if(|old| old.run == kernel.id()) {
-                if word != 0
-                    && old.word != 0
-                    && (old.word == word || kernel.queue.retarget(old.key, Action::Wake(word)))
-                {
-                    *armed = Some(Armed { word, ..old });
-                    return None;
-                }
-                let unused = kernel.queue.cancel(old.key);
-                *armed = Some(kernel.arm_timer(deadline, word, foreign));
-                return unused;
-            }
-            *armed = Some(kernel.arm_timer(deadline, word, foreign));
-            None
+    /// Has the timer wake who polls with `word`, or with `foreign` where that is 0. A waker that is no
+    /// longer needed comes back, to be dropped outside of the kernel.
+    #[inline]
+    fn arm(&mut self, kernel: &mut Kernel, word: u64, foreign: Option<Waker>) -> Option<Waker> {
+        let Some(old) = self.armed.take_if(|old| old.run == kernel.id()) else {
+            self.armed = Some(kernel.arm_timer(self.deadline, word, foreign));
+            return None;
         };
-        context::with(arm).flatten()
+        if word != 0
+            && old.word != 0
+            && (old.word == word || kernel.queue.retarget(old.key, Action::Wake(word)))
+        {
+            self.armed = Some(Armed { word, ..old });
+            return None;
+        }
+        let unused = kernel.queue.cancel(old.key);
+        self.armed = Some(kernel.arm_timer(self.deadline, word, foreign));
+        unused
     }
 }
 
@@ -111,16 +109,39 @@ impl Future for Sleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        self.begun = true;
-        let due = context::with(|kernel| kernel.now() >= self.deadline);
-        let Some(due) = due else { return self.poll_outside(cx) };
-        if due {
+        self.poll_for(Price::Nothing, cx).expect("invariant: what costs nothing may be polled")
+    }
+}
+
+impl Sleep {
+    /// Polls as an operation that is part of the budget of the current task; `None` where nothing is
+    /// left of it.
+    pub fn poll_in_budget(&mut self, cx: &mut Context<'_>) -> Option<Poll<()>> {
+        self.poll_for(Price::One, cx)
+    }
+
+    #[inline]
+    fn poll_for(&mut self, price: Price, cx: &mut Context<'_>) -> Option<Poll<()>> {
+        let own = waker::ours(cx.waker());
+        let foreign = if own.is_none() { Some(cx.waker().clone()) } else { None };
+        let mut unused = None;
+        let poll = |kernel: &mut Kernel| {
+            if !kernel.affords(price) {
+                return None;
+            }
+            self.begun = true;
+            if kernel.now() < self.deadline {
+                unused = self.arm(kernel, own.unwrap_or(0), foreign);
+                return Some(Poll::Pending);
+            }
             self.armed = None;
-            return Poll::Ready(());
+            kernel.pay(price);
+            Some(Poll::Ready(()))
+        };
+        match context::with(poll) {
+            Some(polled) => polled,
+            None => Some(self.poll_outside(cx)),
         }
-        let foreign = waker::ours(cx.waker()).is_none().then(|| cx.waker().clone());
-        drop(self.arm(cx.waker(), foreign));
-        Poll::Pending
     }
 }
 

@@ -12,8 +12,10 @@ mod memory;
 pub(crate) use self::memory::Memory;
 use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 use crate::bound::Bound;
+use crate::budget::Price;
 use crate::context;
 use crate::here;
+use crate::kernel::Kernel;
 use std::alloc::Layout;
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -52,15 +54,17 @@ pub(crate) trait Body {
 
 /// What a join handle sees of a task.
 pub(crate) trait Joinable<T>: Body {
+    /// Waits for the result; `None` where the current task cannot pay for it.
     fn join(
         &self,
+        price: Price,
         cx: &mut Context<'_>,
         site: &'static Location<'static>,
         task: TaskTag,
-    ) -> Poll<Result<T, Lost>>;
-    /// The handle goes, and with it one owner. An unread panic comes back, for somebody to hear of
-    /// it; and true for the last owner.
-    fn leave(&self) -> (Option<Lost>, bool);
+    ) -> Poll<Option<Result<T, Lost>>>;
+    /// The handle of the task, of this number, goes, and with it one owner. An unread panic comes back,
+    /// for somebody to hear of it; and true for the last owner.
+    fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool);
 }
 
 /// The run loop's pointer to a task, and its one owner there: who polls or drops the future has
@@ -80,6 +84,18 @@ impl BodyPtr {
     pub(crate) fn cancel(&mut self) {
         // SAFETY: this pointer keeps the allocation alive, and is borrowed mutably.
         unsafe { self.0.as_ref() }.cancel();
+    }
+
+    /// The task has ended, and no section is open: what dropping this looks at first.
+    #[inline]
+    pub(crate) fn end(self) {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: as in `drop`, which does not run.
+        unsafe {
+            if this.0.as_ref().release() {
+                free(this.0);
+            }
+        }
     }
 
     /// Tells the handle that the result is lost. True: somebody will hear of it.
@@ -175,14 +191,16 @@ impl Drop for AbortPtr {
 }
 
 impl<T> JoinPtr<T> {
-    /// The handle goes: an unread panic comes back.
-    pub(crate) fn leave(self) -> Option<Lost> {
-        ManuallyDrop::new(self).give_up()
+    /// The handle of the task of this number goes: an unread panic comes back.
+    #[inline]
+    pub(crate) fn leave(self, number: Option<u32>) -> Option<Lost> {
+        ManuallyDrop::new(self).give_up(number)
     }
 
     /// Called once, by `leave` or by `drop`.
-    fn give_up(&mut self) -> Option<Lost> {
-        let (lost, last) = self.get().leave();
+    #[inline]
+    fn give_up(&mut self, number: Option<u32>) -> Option<Lost> {
+        let (lost, last) = self.get().leave(number);
         if last {
             // SAFETY: this handle's count was given up just now; nothing uses the pointer again.
             unsafe { free(self.0 as NonNull<dyn Body>) };
@@ -193,17 +211,21 @@ impl<T> JoinPtr<T> {
 
 impl<T> Drop for JoinPtr<T> {
     fn drop(&mut self) {
-        self.give_up();
+        self.give_up(None);
     }
 }
 
-/// What is left of a result that nobody reads. Its destructor may panic, which is nobody's panic.
-fn unread<T>(out: Result<T, Lost>) -> Option<Lost> {
+/// What is left of a result that nobody reads, of the task of this number. Its destructor may panic,
+/// which is nobody's panic.
+fn unread<T>(out: Result<T, Lost>, number: Option<u32>) -> Option<Lost> {
     let out = match out {
         Ok(out) => out,
         Err(lost) => return Some(lost),
     };
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(out))) {
+    let before = here::set_dropping(number);
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(out)));
+    here::set_dropping(before);
+    if let Err(payload) = dropped {
         // Its own destructor may panic as well.
         std::mem::forget(payload);
     }
@@ -236,6 +258,30 @@ struct Join<T> {
     history: u64,
     out: Option<Result<T, Lost>>,
     waiter: Option<Waiter>,
+}
+
+impl<T> Join<T> {
+    /// One owner less; true for the last one.
+    #[inline]
+    fn release(&mut self) -> bool {
+        self.owners -= 1;
+        self.owners == 0
+    }
+
+    /// Takes in the result, unless there is one, or nobody wants it. True: somebody may wait for it.
+    #[inline]
+    fn settle(&mut self, out: &mut Option<Result<T, Lost>>, kernel: Option<&Kernel>) -> bool {
+        if self.done {
+            return false;
+        }
+        self.done = true;
+        if !self.wanted {
+            return false;
+        }
+        self.out = out.take();
+        self.history = kernel.map_or(0, Kernel::current_history);
+        self.waiter.is_some()
+    }
 }
 
 /// In this order: a poll looks at the future.
@@ -272,22 +318,30 @@ where
 impl<F: Future> Cell<F> {
     /// Puts the result, or its loss, where the handle finds it. Gives it back if nobody wants it.
     fn settle(&self, out: Result<F::Output, Lost>) -> Option<Result<F::Output, Lost>> {
-        let mut join = self.join.enter();
-        if join.done {
-            return Some(out);
-        }
-        join.done = true;
-        if !join.wanted {
-            return Some(out);
-        }
-        join.out = Some(out);
+        let mut out = Some(out);
+        let mut join = match self.join.enter_own() {
+            Some(mut join) => {
+                let (state, kernel) = join.both();
+                if !state.settle(&mut out, Some(kernel)) {
+                    return out;
+                }
+                join.into_in()
+            }
+            None => {
+                let mut join = self.join.enter();
+                let (state, kernel) = join.both();
+                if !state.settle(&mut out, kernel.as_deref()) {
+                    return out;
+                }
+                join
+            }
+        };
         let (state, kernel) = join.both();
-        state.history = kernel.as_ref().map_or(0, |kernel| kernel.current_history());
         if let Some(waiter) = state.waiter.take() {
             let waker = Block::wake(kernel, &mut state.object, waiter);
             join.wake(waker);
         }
-        None
+        out
     }
 }
 
@@ -318,9 +372,10 @@ impl<F: Future> Body for Cell<F> {
     }
 
     fn release(&self) -> bool {
-        let mut join = self.join.enter();
-        join.owners -= 1;
-        join.owners == 0
+        match self.join.enter_own() {
+            Some(mut join) => join.both().0.release(),
+            None => self.join.enter().release(),
+        }
     }
 
     fn is_finished(&self) -> bool {
@@ -335,19 +390,27 @@ impl<F: Future> Body for Cell<F> {
 impl<F: Future> Joinable<F::Output> for Cell<F> {
     fn join(
         &self,
+        price: Price,
         cx: &mut Context<'_>,
         site: &'static Location<'static>,
         task: TaskTag,
-    ) -> Poll<Result<F::Output, Lost>> {
+    ) -> Poll<Option<Result<F::Output, Lost>>> {
         let mut foreign: Option<Waker> = None;
         loop {
-            let mut join = self.join.enter();
-            let (state, kernel) = join.both();
+            let mut join = match self.join.enter_own() {
+                Some(join) => join.into_in(),
+                None => self.join.enter(),
+            };
+            let (state, mut kernel) = join.both();
+            if kernel.as_ref().is_some_and(|kernel| !kernel.affords(price)) {
+                return Poll::Ready(None);
+            }
             if let Some(out) = state.out.take() {
                 if let Some(kernel) = kernel {
                     kernel.follow(state.history, OpKind::Join);
+                    kernel.pay(price);
                 }
-                return Poll::Ready(out);
+                return Poll::Ready(Some(out));
             }
             assert!(!state.done, "detsim: a JoinHandle was polled after it had given its result");
             let Some(waker) = crate::waker::storable(cx, &mut foreign) else {
@@ -359,7 +422,7 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
                 Some(waiter) => Some(Block::renew(kernel, waiter, waker)),
                 None => {
                     let party = Party { task, role: Role::Runs, site, count: 1 };
-                    let object = &mut state.object;
+                    let (object, kernel) = (&mut state.object, kernel.as_deref_mut());
                     let waiter = Block::wait(kernel, object, OpKind::Join, site, &[party], waker);
                     state.waiter = Some(waiter);
                     None
@@ -370,11 +433,10 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
         }
     }
 
-    fn leave(&self) -> (Option<Lost>, bool) {
+    fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool) {
         let mut join = self.join.enter();
         join.wanted = false;
-        join.owners -= 1;
-        let last = join.owners == 0;
+        let last = join.release();
         let out = join.out.take();
         if let Some(waiter) = join.waiter.take() {
             let (state, kernel) = join.both();
@@ -382,6 +444,6 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
             join.dispose(Some(waker));
         }
         drop(join); // the result dies outside of the section
-        (out.and_then(unread), last)
+        (out.and_then(|out| unread(out, number)), last)
     }
 }

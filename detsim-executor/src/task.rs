@@ -28,6 +28,18 @@ pub(crate) struct Spawn {
     pub(crate) free: bool,
 }
 
+/// What a task begins with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begin {
+    pub(crate) sig: u64,
+    pub(crate) history: u64,
+    /// It may be stopped before operations.
+    pub(crate) stops: bool,
+}
+
+/// Where a task is stopped first has not been drawn yet: its first operation asks.
+pub(crate) const UNDRAWN: u32 = 0;
+
 /// What every poll of a task looks at: one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
@@ -211,32 +223,47 @@ impl Tasks {
     }
 
     /// A slot for a new task, which gets the next number.
-    pub(crate) fn enroll(&mut self, spawn: Spawn, group: u16, body: BodyPtr, sig: u64) -> u32 {
+    #[inline]
+    pub(crate) fn enroll(
+        &mut self,
+        spawn: Spawn,
+        group: u16,
+        body: BodyPtr,
+        begin: Begin,
+    ) -> TaskTag {
+        let Begin { sig, history, stops } = begin;
         let index = self.vacant();
         let slot = &mut self.slots[index as usize];
+        let (word, number) = (slot.word, self.spawned);
         *slot = Slot {
             body: Some(body),
             sig,
-            history: sig,
-            number: self.spawned,
+            history,
+            number,
+            stop_at: if stops { UNDRAWN } else { u32::MAX },
             node: spawn.node,
             group,
             marks: Marks::new(spawn.main || spawn.free),
-            ..Slot::vacant(slot.word)
+            ..Slot::vacant(word)
         };
         let cold = &mut self.cold[index as usize];
         (cold.object, cold.site, cold.name, cold.picks) = (0, spawn.site, spawn.name, 0);
-        (cold.aborts, cold.main) = (Aborts::Now, spawn.main);
+        (cold.aborts, cold.main, cold.preemptible) = (Aborts::Now, spawn.main, stops);
         cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;
-        index
+        TaskTag { word, number, name: spawn.name }
     }
 
+    #[inline]
     fn vacant(&mut self) -> u32 {
         if let Some(index) = self.free.pop() {
             return index;
         }
+        self.vacant_anew()
+    }
+
+    fn vacant_anew(&mut self) -> u32 {
         while self.slots.get(self.used).is_some_and(Slot::is_used_up) {
             self.used += 1;
         }
@@ -250,6 +277,7 @@ impl Tasks {
 
     /// Ends a task: its words match nothing from now on.
     /// The body comes back, unless it is being polled: it is dropped outside of the kernel.
+    #[inline]
     pub(crate) fn finish(&mut self, index: u32) -> Option<BodyPtr> {
         let slot = &mut self.slots[index as usize];
         let body = slot.body.take();
@@ -352,10 +380,11 @@ mod tests {
             main: false,
             free: false,
         };
-        let first = tasks.enroll(spawn, 0, body(), 1);
+        let begin = Begin { sig: 1, history: 1, stops: false };
+        let first = unpack(tasks.enroll(spawn, 0, body(), begin).word).1;
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);
         drop(tasks.finish(first));
-        assert_ne!(tasks.enroll(spawn, 0, body(), 1), first);
+        assert_ne!(unpack(tasks.enroll(spawn, 0, body(), begin).word).1, first);
         assert_eq!((tasks.alive(), tasks.spawned), (1, 2));
     }
 }

@@ -79,8 +79,9 @@ impl Timers {
                 self.armed.len() as u32 - 1
             }
         };
-        self.heap.push(Entry { deadline, index });
-        self.sift_up(place as usize);
+        let entry = Entry { deadline, index };
+        self.heap.push(entry);
+        self.rise(place as usize, entry);
         TimerKey { index, generation: self.armed[index as usize].generation }
     }
 
@@ -118,10 +119,15 @@ impl Timers {
         self.heap.get(at as usize).map(|entry| entry.deadline)
     }
 
+    /// What the earliest timer does.
+    #[inline]
+    pub(crate) fn first(&self) -> Option<Action> {
+        self.heap.first().map(|first| self.armed[first.index as usize].action)
+    }
+
     /// Takes the earliest timer.
     pub(crate) fn pop(&mut self) -> Option<Action> {
-        let first = self.heap.first()?;
-        let action = self.armed[first.index as usize].action;
+        let action = self.first()?;
         self.remove(0);
         Some(action)
     }
@@ -143,23 +149,16 @@ impl Timers {
         let gone = self.heap[place].index;
         let last = self.heap.pop().expect("invariant: a place is inside the heap");
         if place < self.heap.len() {
-            self.heap[place] = last;
-            self.armed[last.index as usize].place = place as u32;
-            self.sift_down(place);
-            self.sift_up(place);
+            self.sink(place, last);
         }
         self.armed[gone as usize].generation += 1;
         self.free.push(gone);
     }
 
-    fn sift_up(&mut self, place: usize) {
-        self.rise(0, place, self.heap[place]);
-    }
-
-    /// Puts an entry at a place, or above it where it is before its parents, at most at `top`.
+    /// Puts an entry at a place, or above it where it is before its parents.
     #[inline]
-    fn rise(&mut self, top: usize, mut place: usize, entry: Entry) {
-        while place > top {
+    fn rise(&mut self, mut place: usize, entry: Entry) {
+        while place > 0 {
             let parent = (place - 1) / 2;
             if self.heap[parent].deadline.order() <= entry.deadline.order() {
                 break;
@@ -170,23 +169,22 @@ impl Timers {
         self.put(place, entry);
     }
 
-    /// Bottom-up: walks the smaller children down to a leaf, then lets the entry rise to its
-    /// place; an entry taken from the end of the heap nearly always belongs near a leaf.
-    fn sift_down(&mut self, top: usize) {
-        let entry = self.heap[top];
-        let mut place = top;
-        while let Some([left, right]) = self.heap.get(2 * place + 1..2 * place + 3) {
+    /// Fills the vacant place `hole` with an entry from the end of the heap. Bottom-up: walks the
+    /// smaller children down to a leaf, then lets the entry rise to its place, which is nearly always
+    /// near a leaf.
+    fn sink(&mut self, mut hole: usize, entry: Entry) {
+        while let Some([left, right]) = self.heap.get(2 * hole + 1..2 * hole + 3) {
             // Which child is the smaller one cannot be predicted: no branch asks.
             let is_right = right.deadline.order() < left.deadline.order();
-            let child = 2 * place + 1 + usize::from(is_right);
-            self.put(place, self.heap[child]);
-            place = child;
+            let child = 2 * hole + 1 + usize::from(is_right);
+            self.put(hole, self.heap[child]);
+            hole = child;
         }
-        if let Some(only) = self.heap.get(2 * place + 1) {
-            self.put(place, *only);
-            place = 2 * place + 1;
+        if let Some(only) = self.heap.get(2 * hole + 1) {
+            self.put(hole, *only);
+            hole = 2 * hole + 1;
         }
-        self.rise(top, place, entry);
+        self.rise(hole, entry);
     }
 
     #[inline]

@@ -109,6 +109,7 @@ impl Kernel {
     }
 
     /// The task has ended; its body is dropped outside of the kernel. See [`Kernel::end_task`].
+    #[inline]
     pub(crate) fn finish_turn(&mut self, index: u32) -> Option<Waker> {
         self.now_ns += self.poll_ns;
         self.stopped = false;
@@ -123,6 +124,7 @@ impl Kernel {
     /// Takes a task out of everything that knows of it. Who waited for the last task of its group
     /// comes back, to be woken outside of the kernel.
     #[must_use]
+    #[inline]
     pub(crate) fn end_task(&mut self, slot: u32) -> Option<Waker> {
         self.forget_ready(slot);
         let waiter = self.leave_its_group(slot);
@@ -138,9 +140,16 @@ impl Kernel {
 
     /// A task that woke itself in its last poll stands in the ready set; one that was ready when its
     /// node was stopped still does, and one that was woken later is parked.
+    #[inline]
     fn forget_ready(&mut self, slot: u32) {
-        let Some(task) = self.tasks.get(slot).filter(|task| task.queued) else { return };
-        let (node, group) = (task.node, task.group);
+        if let Some(task) = self.tasks.get(slot).filter(|task| task.queued) {
+            let (node, group) = (task.node, task.group);
+            self.take_back(slot, node, group);
+        }
+    }
+
+    #[cold]
+    fn take_back(&mut self, slot: u32, node: NodeId, group: u16) {
         self.unready(slot);
         if node != NodeId::NONE {
             self.nodes.entry_mut(node).parked.retain(|parked| *parked != slot);

@@ -4,15 +4,13 @@
 //! often (the scheduler draws that), nor the stop of a task in the middle of its poll (`baton/hold.rs`).
 //! Invariant: a task that is stopped is ready: nothing has to happen for it to go on.
 
-use super::{Kernel, Preempt};
+use super::Kernel;
 use crate::block::{Object, OpKind};
 use crate::budget::BUDGET;
 use crate::choice::Anchor;
 use crate::event::Event;
+use crate::task::UNDRAWN;
 use std::task::Waker;
-
-/// Where a task is stopped first has not been drawn yet.
-const UNDRAWN: u32 = 0;
 
 impl Kernel {
     /// An operation of the current task on `object` is about to begin, asked for by a future
@@ -126,15 +124,6 @@ impl Kernel {
             slot.stop_at = self.policy.preempt_after().unwrap_or(u32::MAX);
         }
         slot.ops >= slot.stop_at
-    }
-
-    /// A fresh task asks at its first operation where it is to be stopped, or never.
-    pub(crate) fn arm_stop(&mut self, slot: u32, preemptible: bool) {
-        let stops = preemptible && self.preempt == Preempt::Ops;
-        self.tasks.cold_mut(slot).preemptible = stops;
-        if let Some(slot) = self.tasks.get_mut(slot) {
-            slot.stop_at = if stops { UNDRAWN } else { u32::MAX };
-        }
     }
 
     /// Whether the poll that is under way ended with the task being stopped before an operation.

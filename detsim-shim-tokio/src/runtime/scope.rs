@@ -9,7 +9,9 @@
 use super::shared::Shared;
 use super::world;
 use crate::context;
-use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context as kernel, may_block, threads};
+use detsim_executor::{
+    GroupId, Kernel, Sim, SimTime, TaskTag, context as kernel, may_block, threads,
+};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
 #[cfg(feature = "net")]
@@ -119,11 +121,25 @@ fn of_task() -> Option<Arc<Shared>> {
 /// Where to spawn: in which run, and in which group of it; `None` for where the kernel puts it.
 #[track_caller]
 pub(crate) fn spawns_in() -> Option<(Sim, GroupId)> {
+    if DEPTH.try_with(Cell::get) == Ok(0) && kernel::is_inside() && !threads::is_started() {
+        return None;
+    }
     match entered() {
         Some(shared) => Some(shared.spawns_in()),
         None if kernel::is_inside() && !threads::is_started() => None,
         None => context::missing(),
     }
+}
+
+/// Virtual time where the run's own runtime is the current one, which has timers.
+#[inline]
+pub(crate) fn root_time() -> Option<SimTime> {
+    if DEPTH.get() != 0 || threads::is_started() {
+        return None;
+    }
+    let read =
+        |kernel: &mut Kernel| (kernel.spawning_group() == GroupId::ROOT).then(|| kernel.now());
+    kernel::with(read).flatten()
 }
 
 /// The group of the runtime with timers in which this thread is.
@@ -132,8 +148,7 @@ pub(crate) fn spawns_in() -> Option<(Sim, GroupId)> {
 /// Where there is none, in tokio's words.
 #[track_caller]
 pub(crate) fn require_time() -> GroupId {
-    let is_root = || kernel::with(|kernel| kernel.spawning_group() == GroupId::ROOT) == Some(true);
-    if DEPTH.get() == 0 && is_root() && !threads::is_started() {
+    if root_time().is_some() {
         return GroupId::ROOT;
     }
     let Some(shared) = current() else { context::missing() };

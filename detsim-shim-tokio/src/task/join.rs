@@ -2,7 +2,7 @@
 //!
 //! Owns: [`JoinHandle`] and [`AbortHandle`]: the kernel's, under tokio's names and with its errors.
 
-use crate::task::coop::poll_proceed;
+use crate::task::coop::exhausted;
 use crate::task::{Id, JoinError};
 use std::fmt;
 use std::future::Future;
@@ -54,10 +54,10 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let proceeds = ready!(poll_proceed(cx));
-        let joined = ready!(Pin::new(&mut self.inner).poll(cx));
-        proceeds.made_progress();
-        Poll::Ready(joined.map_err(JoinError::new))
+        match ready!(self.inner.poll_in_budget(cx)) {
+            Some(joined) => Poll::Ready(joined.map_err(JoinError::new)),
+            None => exhausted(cx),
+        }
     }
 }
 

@@ -6,13 +6,13 @@
 use crate::context;
 use crate::context::SHUT_DOWN;
 use crate::runtime::scope;
-use crate::task::coop::poll_proceed;
+use crate::task::coop::exhausted;
 use crate::time::{Duration, Instant};
 use detsim_executor::{GroupId, SimTime, context as kernel};
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 /// Nanoseconds between two ticks of tokio's timer.
 pub(super) const TICK_NS: u64 = 1_000_000;
@@ -25,6 +25,9 @@ const FAR_FUTURE: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 /// Outside of a simulation, in tokio's words.
 #[track_caller]
 pub fn sleep(duration: Duration) -> Sleep {
+    if let Some(now) = scope::root_time() {
+        return Sleep::new(later(Instant::from_sim(now), duration), GroupId::ROOT);
+    }
     let group = scope::require_time();
     Sleep::new(after(duration), group)
 }
@@ -112,13 +115,14 @@ impl Future for Sleep {
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let proceeds = ready!(poll_proceed(cx));
         let this = self.project();
-        if Pin::new(this.timer).poll(cx).is_pending() {
-            check_open(*this.group);
-            return Poll::Pending;
+        match this.timer.poll_in_budget(cx) {
+            Some(Poll::Ready(())) => Poll::Ready(()),
+            Some(Poll::Pending) => {
+                check_open(*this.group);
+                Poll::Pending
+            }
+            None => exhausted(cx),
         }
-        proceeds.made_progress();
-        Poll::Ready(())
     }
 }
