@@ -12,6 +12,8 @@ mod kv;
 mod net;
 mod peer;
 mod raft;
+#[path = "../../workloads/sync.rs"]
+mod sync;
 #[path = "../../workloads/workloads.rs"]
 mod workloads;
 
@@ -35,6 +37,7 @@ fn run(name: &str, operations: u64) -> Option<Work> {
         "bulk-rough" => Some(shared(Conditions::Rough, net::bulk, operations)),
         _ => net::network(name, operations)
             .or_else(|| disk::run(name, operations))
+            .or_else(|| sync::run(name, operations))
             .or_else(|| workloads::run(name, operations)),
     }
 }

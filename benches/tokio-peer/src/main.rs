@@ -7,6 +7,8 @@ mod net;
 mod peer;
 #[path = "../../workloads/raft.rs"]
 mod raft;
+#[path = "../../workloads/sync.rs"]
+mod sync;
 #[path = "../../workloads/workloads.rs"]
 mod workloads;
 
@@ -21,7 +23,9 @@ fn main() -> ExitCode {
 fn run(name: &str, operations: u64) -> Option<Work> {
     match name {
         "raft" => Some(raft::runs(operations)),
-        _ => disk::run(name, operations).or_else(|| workloads::run(name, operations)),
+        _ => disk::run(name, operations)
+            .or_else(|| sync::run(name, operations))
+            .or_else(|| workloads::run(name, operations)),
     }
 }
 

@@ -49,7 +49,7 @@ impl Hold {
 }
 
 /// Holds that a run takes before it takes one of two, and again before it takes one of four.
-const HOLDS_PER_HALVING: u32 = 256;
+const HOLDS_PER_HALVING: u32 = 32;
 
 /// How often a run has held a task.
 #[derive(Debug, Default)]

@@ -112,6 +112,20 @@ impl<'a, T> Own<'a, T> {
         unsafe { (&mut *self.value.get(), &mut *self.lane.kernel.get()) }
     }
 
+    /// Wakes a task of this simulation. Any other waker comes back: it is woken through [`In::wake`].
+    #[inline]
+    pub fn wake(&mut self, waker: Waker) -> Option<Waker> {
+        match waker::ours(&waker) {
+            Some(waker::NOBODY) => {}
+            Some(packed) if packed >> LANE_SHIFT == self.lane.index() => {
+                self.both().1.wake(packed);
+            }
+            _ => return Some(waker),
+        }
+        std::mem::forget(waker);
+        None
+    }
+
     /// The same section, in which wakers of others may be put off.
     #[inline]
     pub fn into_in(self) -> In<'a, T> {

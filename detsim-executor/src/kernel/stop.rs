@@ -80,6 +80,24 @@ impl Kernel {
         true
     }
 
+    /// An operation of the current task on `object` in the middle of a poll, that has all it needs:
+    /// [`Self::holds_before`] and [`Self::operate`] in one. Where this is false nothing has happened.
+    #[inline]
+    pub fn does_at_once(&mut self, object: &mut Object, kind: OpKind) -> bool {
+        if !object.is_of(self) || self.recorder.is_on() {
+            return false;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if slot.ops + 1 >= slot.stop_at {
+            return false;
+        }
+        slot.ops += 1;
+        let event = object.operate(slot.history, kind);
+        slot.history = event;
+        self.hash.operation(event);
+        true
+    }
+
     /// Whether the current task is stopped, which it is where it can be and is to be. The caller makes it
     /// ready again.
     #[cold]

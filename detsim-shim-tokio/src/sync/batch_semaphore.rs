@@ -13,7 +13,8 @@ use crate::sync::point::{self, HasObject};
 use crate::sync::queue::{Queue, Ticket};
 use crate::task::coop;
 use detsim_executor::{
-    Block, Bound, In, Kernel, Object, OpKind, Party, ResourceKind, Role, TaskTag, nobody, storable,
+    Block, Bound, In, Kernel, Object, OpKind, Own, Party, ResourceKind, Role, TaskTag, nobody,
+    storable,
 };
 use std::mem::ManuallyDrop;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -252,7 +253,28 @@ impl Semaphore {
     }
 
     /// Gives permits back.
+    #[inline(never)]
     pub(super) fn release(&self, key: Key, count: usize) {
+        let Some(mut section) = self.state.enter_own() else {
+            return self.release_anyway(key, count);
+        };
+        let (state, kernel) = section.both();
+        let (_, operation) = state.operations();
+        if !kernel.does_at_once(&mut state.object, operation) {
+            drop(section);
+            return self.release_anyway(key, count);
+        }
+        state.holders.remove(key);
+        if state.queue.is_empty() {
+            state.free += count;
+        } else {
+            hand_out_own(section, count);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn release_anyway(&self, key: Key, count: usize) {
         let mut section = point::enter_in_drop(&self.state, |state| state.operations().1);
         let (state, kernel) = section.both();
         let (_, operation) = state.operations();
@@ -316,30 +338,62 @@ fn check(permits: usize) {
     );
 }
 
+impl State {
+    /// Gives permits to the one that waits longest, and takes them from `left`. Who has all it asked for
+    /// is to be woken.
+    #[inline]
+    fn hand_to_first(&mut self, kernel: Option<&mut Kernel>, left: &mut usize) -> Option<Waker> {
+        let wanted = self.queue.first_mut()?;
+        let given = u32::try_from(*left).unwrap_or(u32::MAX).min(wanted.missing);
+        wanted.missing -= given;
+        *left -= given as usize;
+        if wanted.missing > 0 {
+            return None;
+        }
+        let Wanted { task, site, role, count, .. } = *wanted;
+        wanted.key = self.holders.add(Party { task, role, site, count });
+        self.queue.grant_first(kernel)
+    }
+
+    /// What is left is free; who still waits, waits for those who hold permits now.
+    #[inline]
+    fn handed_out(&mut self, kernel: Option<&mut Kernel>, left: usize) {
+        self.free += left;
+        if !self.queue.is_empty() {
+            Block::held_by(kernel, &self.object, self.holders.parties());
+        }
+    }
+}
+
 /// Gives permits to those that wait, the longest first; what is left is free.
 fn hand_out(mut section: In<'_, State>, count: usize) {
     let mut left = count;
-    while let (state, kernel) = section.both()
-        && let Some(wanted) = state.queue.first_mut()
-        && left > 0
+    while left > 0
+        && let (state, kernel) = section.both()
+        && let Some(waker) = state.hand_to_first(kernel, &mut left)
     {
-        let given = u32::try_from(left).unwrap_or(u32::MAX).min(wanted.missing);
-        wanted.missing -= given;
-        left -= given as usize;
-        if wanted.missing > 0 {
-            break;
-        }
-        let Wanted { task, site, role, count, .. } = *wanted;
-        wanted.key = state.holders.add(Party { task, role, site, count });
-        if let Some(waker) = state.queue.grant_first(kernel) {
-            section.wake(waker);
+        section.wake(waker);
+    }
+    let (state, kernel) = section.both();
+    state.handed_out(kernel, left);
+}
+
+/// The same in a section of the run's own.
+#[inline(never)]
+fn hand_out_own(mut section: Own<'_, State>, count: usize) {
+    let mut left = count;
+    while left > 0
+        && let (state, kernel) = section.both()
+        && let Some(waker) = state.hand_to_first(Some(kernel), &mut left)
+    {
+        if let Some(foreign) = section.wake(waker) {
+            let mut section = section.into_in();
+            section.wake(foreign);
+            return hand_out(section, left);
         }
     }
     let (state, kernel) = section.both();
-    state.free += left;
-    if !state.queue.is_empty() {
-        Block::held_by(kernel, &state.object, state.holders.parties());
-    }
+    state.handed_out(Some(kernel), left);
 }
 
 /// Permits that go back when this is dropped.
@@ -437,7 +491,6 @@ impl<'a> Acquire<'a> {
         foreign: &mut Option<Waker>,
     ) -> Option<Poll<Result<Key, Closed>>> {
         let (state, mut kernel) = section.both();
-        let (operation, _) = state.operations();
         if state.closed {
             operate(kernel, &mut state.object, OpKind::Read);
             return Some(Poll::Ready(Err(Closed)));
@@ -446,7 +499,18 @@ impl<'a> Acquire<'a> {
             return Some(Poll::Ready(Ok(key)));
         }
         let waker = storable(cx, foreign)?;
-        let task = operate(kernel.as_deref_mut(), &mut state.object, operation);
+        self.begin_wait(state, kernel, waker);
+        Some(Poll::Pending)
+    }
+
+    /// Waits behind all others.
+    #[inline]
+    fn begin_wait(&mut self, state: &mut State, mut kernel: Option<&mut Kernel>, waker: Waker) {
+        let (operation, _) = state.operations();
+        let task = match kernel.as_deref_mut() {
+            Some(kernel) => kernel.used(&mut state.object, operation),
+            None => TaskTag::NOBODY,
+        };
         let site = self.site;
         let parties = state.holders.parties();
         let (object, waits) = (&mut state.object, self.shown(operation));
@@ -456,7 +520,6 @@ impl<'a> Acquire<'a> {
         let Self { count, role, .. } = *self;
         let wanted = Wanted { task, site, role, count, missing, key: Key::NOBODY };
         self.ticket = Some(state.queue.push(waiter, wanted));
-        Some(Poll::Pending)
     }
 
     /// Polls for the permits.
@@ -473,10 +536,57 @@ impl<'a> Acquire<'a> {
 
     #[inline(never)]
     fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
-        let semaphore = self.semaphore;
-        let mut section = semaphore.state.enter();
+        let Some(mut section) = self.semaphore.state.enter_own() else {
+            return self.poll_key_anyway(self.semaphore.state.enter(), cx);
+        };
+        // The short ways: a run's own task, which need not be stopped, nor yield.
         let (state, kernel) = section.both();
-        // The short way: a run's own task, and the permits are free.
+        let (operation, _) = state.operations();
+        match &self.ticket {
+            _ if state.closed => {}
+            None if state.free >= self.count as usize => {
+                let Self { count, role, site, .. } = *self;
+                if kernel.completes_at_once(&mut state.object, operation, &mut self.asked) {
+                    state.free -= count as usize;
+                    let party = Party { task: kernel.tag(), role, site, count };
+                    return Poll::Ready(Ok(state.holders.add(party)));
+                }
+            }
+            None if kernel.begins_at_once(&state.object, &mut self.asked) => {
+                if let Some(waker) = storable(cx, &mut None) {
+                    self.begin_wait(state, Some(kernel), waker);
+                    return Poll::Pending;
+                }
+            }
+            Some(ticket)
+                if state.queue.is_granted(ticket)
+                    && kernel.completes_at_once(&mut state.object, operation, &mut self.asked) =>
+            {
+                return Poll::Ready(Ok(self.end_granted(state, kernel)));
+            }
+            _ => {}
+        }
+        self.poll_key_anyway(section.into_in(), cx)
+    }
+
+    /// Takes what was granted: its key.
+    #[inline]
+    fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) -> Key {
+        let ticket = self.ticket.take().expect("invariant: what is granted has a place");
+        let left = state.queue.leave(ticket);
+        // Once it is granted, what is left of the waker is nobody's.
+        let (_nobody, wanted) = left.end(Some(kernel), &mut state.object);
+        wanted.key
+    }
+
+    /// Whoever polls, from wherever.
+    #[inline(never)]
+    fn poll_key_anyway(
+        &mut self,
+        mut section: In<'a, State>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Key, Closed>> {
+        let (state, kernel) = section.both();
         if let (Some(kernel), None) = (kernel, &self.ticket) {
             let (operation, _) = state.operations();
             if kernel.stops_before(&mut state.object, operation, &mut self.asked, cx.waker()) {

@@ -1,8 +1,9 @@
 //! Who has how many permits, since where.
 //!
 //! Owns: [`Holders`], exact at every moment. Does not own: the permits. Invariants: a [`Key`] finds its
-//! party until it is given back; a party of no permits is a vacant place. The first place is inline,
-//! since a mutex never has more than one holder.
+//! party until it is given back; parties stand side by side, as the wait graph takes them, but for the
+//! first place, which is inline, since a mutex never has more than one holder. Once there were two at a
+//! time, the first place is used no more.
 
 use detsim_executor::{Party, Role, TaskTag};
 use std::panic::Location;
@@ -10,10 +11,15 @@ use std::panic::Location;
 /// The holders of one primitive.
 #[derive(Debug)]
 pub(crate) struct Holders {
+    /// Nobody, where it has no permits.
     first: Party,
     others: Vec<Party>,
+    /// Which key each of the others has.
+    keys: Vec<u32>,
+    /// Where the party of each key stands among the others.
+    places: Vec<u32>,
     vacant: Vec<u32>,
-    /// All parties side by side, as the wait graph takes them: made when it asks.
+    /// All parties, while there is one in the first place and others as well.
     listed: Vec<Party>,
 }
 
@@ -30,13 +36,20 @@ impl Key {
 impl Holders {
     pub(crate) const fn new(site: &'static Location<'static>) -> Self {
         let first = Party { task: TaskTag::NOBODY, role: Role::Holds, site, count: 0 };
-        Self { first, others: Vec::new(), vacant: Vec::new(), listed: Vec::new() }
+        Self {
+            first,
+            others: Vec::new(),
+            keys: Vec::new(),
+            places: Vec::new(),
+            vacant: Vec::new(),
+            listed: Vec::new(),
+        }
     }
 
     /// One more holder.
     #[inline]
     pub(crate) fn add(&mut self, party: Party) -> Key {
-        if self.first.count != 0 || party.count == 0 {
+        if self.first.count != 0 || party.count == 0 || !self.places.is_empty() {
             return self.add_other(party);
         }
         self.first = party;
@@ -48,46 +61,65 @@ impl Holders {
         if party.count == 0 {
             return Key::NOBODY;
         }
-        match self.vacant.pop() {
-            Some(place) => {
-                self.others[place as usize] = party;
-                Key(place + 1)
+        let place = self.others.len() as u32;
+        self.others.push(party);
+        let key = match self.vacant.pop() {
+            Some(key) => {
+                self.places[key as usize] = place;
+                key
             }
             None => {
-                self.others.push(party);
-                Key(self.others.len() as u32)
+                self.places.push(place);
+                self.places.len() as u32 - 1
             }
-        }
+        };
+        self.keys.push(key);
+        Key(key + 1)
     }
 
     /// One holder less.
     #[inline]
     pub(crate) fn remove(&mut self, key: Key) {
-        if key.0 == Key::FIRST {
-            self.first.count = 0;
-        } else if let Some(party) = self.others.get_mut(key.0 as usize - 1) {
-            party.count = 0;
-            self.vacant.push(key.0 - 1);
+        match key.0 {
+            Key::FIRST => self.first.count = 0,
+            key => self.remove_other(key - 1),
         }
+    }
+
+    #[inline(never)]
+    fn remove_other(&mut self, key: u32) {
+        let Some(place) = self.places.get(key as usize).copied() else { return };
+        self.others.swap_remove(place as usize);
+        self.keys.swap_remove(place as usize);
+        if let Some(moved) = self.keys.get(place as usize) {
+            self.places[*moved as usize] = place;
+        }
+        self.vacant.push(key);
     }
 
     /// What a holder has.
     pub(crate) fn party_mut(&mut self, key: &Key) -> Option<&mut Party> {
         match key.0 {
             Key::FIRST => Some(&mut self.first),
-            place => self.others.get_mut(place as usize - 1),
+            key => self.others.get_mut(*self.places.get(key as usize - 1)? as usize),
         }
     }
 
     /// All of them.
+    #[inline]
     pub(crate) fn parties(&mut self) -> &[Party] {
-        if self.others.len() == self.vacant.len() {
-            let first = std::slice::from_ref(&self.first);
-            return &first[..usize::from(self.first.count > 0)];
+        match (self.first.count, self.others.is_empty()) {
+            (0, _) => &self.others,
+            (_, true) => std::slice::from_ref(&self.first),
+            (_, false) => self.all(),
         }
-        let all = std::iter::once(&self.first).chain(&self.others);
+    }
+
+    #[cold]
+    fn all(&mut self) -> &[Party] {
         self.listed.clear();
-        self.listed.extend(all.filter(|party| party.count > 0));
+        self.listed.push(self.first);
+        self.listed.extend_from_slice(&self.others);
         &self.listed
     }
 }

@@ -27,6 +27,14 @@ impl Last {
         is_here && kernel.map_or(self.task.is_nobody(), is_me)
     }
 
+    /// Notes the task that runs.
+    #[inline]
+    pub(crate) fn note(&mut self, kernel: Option<&mut Kernel>, site: &'static Location<'static>) {
+        if !self.is_by(kernel.as_deref(), site) {
+            *self = Self::new(kernel.map_or(TaskTag::NOBODY, Kernel::tag), site);
+        }
+    }
+
     /// Whoever it was, for the wait graph.
     pub(crate) fn party(self, role: Role) -> Option<Party> {
         self.site.map(|site| Party { task: self.task, role, site, count: 1 })

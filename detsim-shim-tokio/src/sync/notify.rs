@@ -8,7 +8,9 @@ use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
 use crate::sync::point::{self, HasObject};
 use crate::sync::queue::{Left, Queue, Ticket};
-use detsim_executor::{Block, Bound, In, Object, OpKind, ResourceKind, Role, nobody, storable};
+use detsim_executor::{
+    Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, nobody, storable,
+};
 use std::future::Future;
 use std::marker::PhantomPinned;
 use std::ops::Deref;
@@ -61,6 +63,25 @@ impl State {
         let object = Object::new(ResourceKind::Notify, site);
         Self { object, kept: false, calls: 0, last_notified: Last::NOBODY, queue: Queue::new() }
     }
+
+    /// Notes who notifies, whom the others wait for from now on.
+    #[inline]
+    fn notified_by(&mut self, kernel: Option<&mut Kernel>, site: &'static Location<'static>) {
+        if !self.last_notified.is_by(kernel.as_deref(), site) {
+            self.notified_by_another(kernel, site);
+        }
+    }
+
+    #[inline(never)]
+    fn notified_by_another(
+        &mut self,
+        mut kernel: Option<&mut Kernel>,
+        site: &'static Location<'static>,
+    ) {
+        self.last_notified.note(kernel.as_deref_mut(), site);
+        let last = self.last_notified.party(Role::LastUsed);
+        Block::held_by(kernel, &self.object, last.as_slice());
+    }
 }
 
 impl HasObject for State {
@@ -109,21 +130,26 @@ impl Notify {
         self.notify(Cause::Last, Location::caller());
     }
 
+    #[inline(never)]
     fn notify(&self, cause: Cause, site: &'static Location<'static>) {
-        let mut section = point::enter(&self.state, OpKind::Notify);
+        let mut section = point::operate(&self.state, OpKind::Notify);
         let (state, kernel) = section.both();
-        let task = operate(kernel, &mut state.object, OpKind::Notify);
-        state.last_notified = Last::new(task, site);
+        state.notified_by(kernel, site);
         pass(&mut section, cause);
+    }
+
+    /// Calls of [`Self::notify_waiters`] so far.
+    #[inline(never)]
+    fn calls(&self) -> u64 {
+        point::operate(&self.state, OpKind::Read).calls
     }
 
     /// Notifies everybody that waits, and keeps nothing for later.
     #[track_caller]
     pub fn notify_waiters(&self) {
-        let mut section = point::enter(&self.state, OpKind::Notify);
+        let mut section = point::operate(&self.state, OpKind::Notify);
         let (state, kernel) = section.both();
-        let task = operate(kernel, &mut state.object, OpKind::Notify);
-        state.last_notified = Last::new(task, Location::caller());
+        state.notified_by(kernel, Location::caller());
         state.calls += 1;
         while let (state, kernel) = section.both()
             && let Some(cause) = state.queue.first_mut()
@@ -155,9 +181,6 @@ fn pass(section: &mut In<'_, State>, cause: Cause) {
     if let Some(waker) = waker {
         section.wake(waker);
     }
-    let (state, kernel) = section.both();
-    let last = state.last_notified.party(Role::LastUsed);
-    Block::held_by(kernel, &state.object, last.as_slice());
 }
 
 impl Default for Notify {
@@ -190,13 +213,18 @@ enum Progress {
 
 impl Wait {
     fn new(notify: &Notify, site: &'static Location<'static>) -> Self {
-        let mut section = point::enter(&notify.state, OpKind::Read);
-        let (state, kernel) = section.both();
-        operate(kernel, &mut state.object, OpKind::Read);
-        Self { calls: state.calls, progress: Progress::Fresh, asked: false, site }
+        let calls = notify.calls();
+        Self { calls, progress: Progress::Fresh, asked: false, site }
     }
 
+    #[inline(never)]
     fn poll(&mut self, notify: &Notify, cx: &Context<'_>) -> Poll<()> {
+        if let Some(mut section) = notify.state.enter_own()
+            && let (state, kernel) = section.both()
+            && let Some(polled) = self.poll_at_once(state, kernel, cx)
+        {
+            return polled;
+        }
         let mut foreign = None;
         loop {
             let mut section = notify.state.enter();
@@ -216,6 +244,53 @@ impl Wait {
             drop(section);
             foreign = Some(cx.waker().clone());
         }
+    }
+
+    /// The short ways: a run's own task that begins to wait, or was notified while it waited.
+    #[inline]
+    fn poll_at_once(
+        &mut self,
+        state: &mut State,
+        kernel: &mut Kernel,
+        cx: &Context<'_>,
+    ) -> Option<Poll<()>> {
+        match &self.progress {
+            Progress::Fresh if self.calls == state.calls && !state.kept => {
+                let waker = storable(cx, &mut None)?;
+                if !kernel.begins_at_once(&state.object, &mut self.asked) {
+                    return None;
+                }
+                self.begin(state, Some(kernel), waker);
+                Some(Poll::Pending)
+            }
+            Progress::Queued(ticket) if state.queue.is_granted(ticket) => {
+                self.end_granted(state, kernel);
+                Some(Poll::Ready(()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes back the place in the queue, after the grant.
+    #[inline]
+    fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) {
+        kernel.operate(&mut state.object, OpKind::Wait);
+        if let Progress::Queued(ticket) = std::mem::replace(&mut self.progress, Progress::Done) {
+            // What is left of the waker is nobody's.
+            drop(state.queue.leave(ticket).end(Some(kernel), &mut state.object));
+        }
+    }
+
+    /// Queues the wait.
+    #[inline]
+    fn begin(&mut self, state: &mut State, mut kernel: Option<&mut Kernel>, waker: Waker) {
+        if let Some(kernel) = kernel.as_deref_mut() {
+            kernel.operate(&mut state.object, OpKind::Wait);
+        }
+        let (object, site) = (&mut state.object, self.site);
+        let last = state.last_notified.party(Role::LastUsed);
+        let waiter = Block::wait(kernel, object, OpKind::Wait, site, last.as_slice(), waker);
+        self.progress = Progress::Queued(state.queue.push(waiter, Cause::Nothing));
     }
 
     /// Takes its place in the queue without waiting.
@@ -255,16 +330,11 @@ impl Wait {
 
     /// Queues the wait, or keeps another waker for it.
     fn queue(&mut self, section: &mut In<'_, State>, waker: Waker) {
-        let (state, mut kernel) = section.both();
+        let (state, kernel) = section.both();
         let old = match &self.progress {
             Progress::Queued(ticket) => state.queue.renew(kernel, ticket, waker),
             _ => {
-                operate(kernel.as_deref_mut(), &mut state.object, OpKind::Wait);
-                let (object, site) = (&mut state.object, self.site);
-                let last = state.last_notified.party(Role::LastUsed);
-                let parties = last.as_slice();
-                let waiter = Block::wait(kernel, object, OpKind::Wait, site, parties, waker);
-                self.progress = Progress::Queued(state.queue.push(waiter, Cause::Nothing));
+                self.begin(state, kernel, waker);
                 None
             }
         };

@@ -203,9 +203,8 @@ impl<T> Sender<T> {
     /// The value again, where the receiver is gone or closed.
     pub fn send(mut self, value: T) -> Result<(), T> {
         let chan = self.chan.take().expect("invariant: a sender that can be used has not sent");
-        let mut section = point::enter(&chan.state, OpKind::Send);
-        let (state, kernel) = section.both();
-        operate(kernel, &mut state.core.object, OpKind::Send);
+        let mut section = point::operate(&chan.state, OpKind::Send);
+        let (state, _) = section.both();
         state.core.sender_gone = true;
         if state.core.closed {
             return Err(value);
@@ -351,6 +350,23 @@ impl<T> Receiver<T> {
 
     fn poll_value(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
         let chan = self.chan.as_ref().expect("called after complete");
+        // The short ways: a run's own task, which takes the value or begins to wait for it.
+        if let Some(mut section) = chan.state.enter_own()
+            && let (State { core, value }, kernel) = section.both()
+        {
+            if core.sent || core.sender_gone || core.closed {
+                if kernel.completes_at_once(&mut core.object, OpKind::Recv, &mut self.asked) {
+                    return Poll::Ready(value.take());
+                }
+            } else if core.receiver.is_none()
+                && let Some(waker) = storable(cx, &mut None)
+                && kernel.begins_at_once(&core.object, &mut self.asked)
+            {
+                // There was none before that would have to be disposed of.
+                drop(core.wait(Some(kernel), End::Receiver, self.site, waker));
+                return Poll::Pending;
+            }
+        }
         let mut foreign = None;
         loop {
             let mut section = chan.state.enter();

@@ -42,6 +42,30 @@ pub(super) fn enter<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, 
     }
 }
 
+/// Enters `cell` for an operation that takes place in any case, and records it.
+#[inline]
+#[track_caller]
+pub(super) fn operate<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
+    if let Some(mut section) = cell.enter_own() {
+        let (state, kernel) = section.both();
+        if kernel.does_at_once(state.object(), operation) {
+            return section.into_in();
+        }
+    }
+    operate_anyway(cell, operation)
+}
+
+#[inline(never)]
+#[track_caller]
+fn operate_anyway<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
+    let mut section = enter(cell, operation);
+    let (state, kernel) = section.both();
+    if let Some(kernel) = kernel {
+        kernel.operate(state.object(), operation);
+    }
+    section
+}
+
 /// The current task may be stopped here, before an operation that takes the lock of a value first.
 #[inline]
 #[track_caller]

@@ -226,6 +226,29 @@ impl Chan {
         slot: &mut Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
+        let Some(mut section) = self.state.enter_own() else {
+            return self.try_send_anyway(slot, site);
+        };
+        let (state, kernel) = section.both();
+        let is_free = state.free > 0 && !state.closed;
+        if !is_free || !kernel.does_at_once(&mut state.object, OpKind::Send) {
+            drop(section);
+            return self.try_send_anyway(slot, site);
+        }
+        state.free -= 1;
+        state.put_at_once(kernel, slot, site);
+        if state.receiver.is_some() {
+            wake_waiting_receiver(&mut section.into_in());
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn try_send_anyway(
+        &self,
+        slot: &mut Seen<'_>,
+        site: &'static Location<'static>,
+    ) -> Result<(), Refused> {
         let mut section = point::enter(&self.state, OpKind::Send);
         let (state, kernel) = section.both();
         if let Err(refused) = state.promise(1) {
