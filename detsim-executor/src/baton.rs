@@ -141,6 +141,8 @@ pub(crate) struct Threads {
     probed: Option<Stack>,
     /// The body of a task whose poll was put aside and has ended.
     returned: Option<BodyPtr>,
+    /// What the destructor of a future panicked with whose poll had panicked before.
+    pub(crate) dropped: Option<Box<dyn Any + Send>>,
     /// The poll that ends next is perhaps no plain one: see [`after_poll`].
     unusual: bool,
     /// What drives the run is a call of its home thread that waits.

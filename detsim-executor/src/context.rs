@@ -53,6 +53,7 @@ pub fn system_now() -> SimTime {
 ///
 /// # Panics
 /// Where no simulation runs on this thread.
+#[inline]
 #[track_caller]
 pub fn spawn<F>(name: &str, future: F) -> JoinHandle<F::Output>
 where

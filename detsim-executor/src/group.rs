@@ -9,6 +9,7 @@
 //! parked here and in no ready set (or parked with its node, where that does not run either); a number
 //! is given out again only with another generation, once its group was closed and its tasks are gone.
 
+use crate::SimTime;
 use crate::context;
 use crate::event::TaskNumber;
 use crate::here;
@@ -206,6 +207,13 @@ impl Kernel {
         self.groups.get(group).and_then(|group| group.spawns_into).unwrap_or(group)
     }
 
+    /// Virtual time, where what runs is of the root's group, or outside of a task.
+    #[inline]
+    pub fn root_time(&self) -> Option<SimTime> {
+        let current = self.tasks.get(self.current_index());
+        current.is_none_or(|slot| slot.group == 0).then(|| self.now())
+    }
+
     /// Has what the tasks of `group` spawn go to another group.
     pub fn spawns_into(&mut self, group: GroupId, other: GroupId) {
         if let Some(group) = self.groups.get_mut(group) {
@@ -299,6 +307,7 @@ impl Kernel {
     }
 
     /// A task is about to end: who waits for the last one of its group, where it is that.
+    #[inline]
     pub(crate) fn leave_its_group(&mut self, slot: u32) -> Option<Waker> {
         let task = self.tasks.get(slot)?;
         self.groups.leave(task.group, task.marks.is_free(), task.polls)

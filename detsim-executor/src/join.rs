@@ -72,6 +72,7 @@ pub(crate) struct Belongs<'a> {
 }
 
 /// Spawns a task. A simulation runs on this thread.
+#[inline]
 pub(crate) fn spawn<F>(
     future: F,
     belongs: Belongs<'_>,
@@ -82,7 +83,7 @@ where
 {
     let (body, task) = slot::boxed(future, site);
     let type_name = std::any::type_name::<F>();
-    let tag = enroll(body, type_name, belongs, site);
+    let tag = enroll(body, type_name, &belongs, site);
     JoinHandle { task: Some(task), tag, site }
 }
 
@@ -91,10 +92,10 @@ where
 fn enroll(
     body: BodyPtr,
     type_name: &'static str,
-    belongs: Belongs<'_>,
+    belongs: &Belongs<'_>,
     site: &'static Location<'static>,
 ) -> TaskTag {
-    let Belongs { name, node, group, main, free } = belongs;
+    let Belongs { name, node, group, main, free } = *belongs;
     let enroll = |kernel: &mut Kernel| {
         let name = if name.is_empty() { 0 } else { kernel.names.number(name) };
         let node = node.unwrap_or_else(|| kernel.current_node());
@@ -110,6 +111,7 @@ fn enroll(
 }
 
 impl Kernel {
+    #[inline(always)]
     fn enroll(&mut self, spawn: Spawn, body: BodyPtr) -> TaskTag {
         if self.tasks.alive() >= self.limits.tasks {
             self.fail(Failure::too_many_tasks(self, spawn.site));

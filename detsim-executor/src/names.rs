@@ -5,10 +5,14 @@
 
 use std::collections::BTreeMap;
 
+/// Names that are looked for one by one: most runs have no more.
+const FEW: usize = 8;
+
 /// Distinct names by number; 0 is "no name".
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     texts: Vec<Box<str>>,
+    /// Of all but the first few.
     numbers: BTreeMap<Box<str>, u32>,
 }
 
@@ -23,12 +27,17 @@ impl Names {
         if name.is_empty() {
             return 0;
         }
-        if let Some(number) = self.numbers.get(name) {
-            return *number;
-        }
+        let few = self.texts.iter().take(FEW).rposition(|text| **text == *name);
+        let known = few.map(|index| index as u32 + 1);
+        known.or_else(|| self.numbers.get(name).copied()).unwrap_or_else(|| self.add(name))
+    }
+
+    fn add(&mut self, name: &str) -> u32 {
         self.texts.push(name.into());
         let number = self.texts.len() as u32;
-        self.numbers.insert(name.into(), number);
+        if self.texts.len() > FEW {
+            self.numbers.insert(name.into(), number);
+        }
         number
     }
 
@@ -49,5 +58,11 @@ mod tests {
         assert_eq!(names.number("worker"), first);
         assert_eq!(names.text(first), Some("worker"));
         assert_eq!((names.number(""), names.text(0)), (0, None));
+        let all: Vec<String> = (0..3 * FEW).map(|n| n.to_string()).collect();
+        let numbers: Vec<u32> = all.iter().map(|name| names.number(name)).collect();
+        for (name, number) in all.iter().zip(&numbers) {
+            assert_eq!((names.number(name), names.text(*number)), (*number, Some(name.as_str())));
+        }
+        assert_eq!(names.number("worker"), first);
     }
 }

@@ -11,9 +11,10 @@ use std::fmt;
 use std::rc::Rc;
 
 /// Whether a node runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NodeState {
     /// It runs.
+    #[default]
     Up,
     /// It was crashed or killed, and not restarted yet.
     Down,
@@ -24,6 +25,7 @@ pub enum NodeState {
 /// What a node does when it comes up.
 pub(crate) type Init = Rc<dyn Fn()>;
 
+#[derive(Default)]
 pub(crate) struct NodeEntry {
     pub(crate) name: String,
     pub(crate) state: NodeState,
@@ -42,22 +44,23 @@ impl fmt::Debug for NodeEntry {
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
     entries: Vec<NodeEntry>,
+    /// Entries of earlier runs, whose memory is used again.
+    spare: Vec<NodeEntry>,
 }
 
 impl Nodes {
     pub(crate) fn reset(&mut self) {
-        self.entries.clear();
+        self.spare.extend(self.entries.drain(..).rev());
         self.add("sim");
     }
 
     fn add(&mut self, name: &str) -> NodeId {
-        self.entries.push(NodeEntry {
-            name: name.to_owned(),
-            state: NodeState::Up,
-            parked: Vec::new(),
-            init: None,
-            boots: 0,
-        });
+        let mut entry = self.spare.pop().unwrap_or_default();
+        entry.name.clear();
+        entry.name.push_str(name);
+        entry.parked.clear();
+        (entry.state, entry.init, entry.boots) = (NodeState::Up, None, 0);
+        self.entries.push(entry);
         NodeId(self.entries.len() as u16 - 1)
     }
 
@@ -107,8 +110,9 @@ impl Nodes {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    pub(crate) fn take_inits(&mut self) -> Vec<Option<Init>> {
-        self.entries.iter_mut().map(|entry| entry.init.take()).collect()
+    /// What the nodes were to do when they come up.
+    pub(crate) fn take_inits(&mut self) -> Vec<Init> {
+        self.entries.iter_mut().filter_map(|entry| entry.init.take()).collect()
     }
 }
 

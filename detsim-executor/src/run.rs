@@ -24,6 +24,7 @@ use crate::slot::{BodyPtr, Lost};
 use crate::task::Slot;
 use crate::timer::Action;
 use crate::waker::{unpack, waker};
+use std::any::Any;
 use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -247,27 +248,33 @@ fn poll(body: &mut BodyPtr, word: u64) -> bool {
     let waker = ManuallyDrop::new(waker(word));
     let mut cx = Context::from_waker(&waker);
     here::begin_poll(word);
-    let mut dropped = Ok(());
     let polled = catch_unwind(AssertUnwindSafe(|| {
-        let drops = DropsIt { body, word, dropped: &mut dropped };
+        let drops = DropsIt { body, word };
         let polled = drops.body.poll(&mut cx);
         mem::forget(drops);
         polled
     }));
     match polled {
         Ok(polled) => polled.is_ready(),
-        Err(payload) if Unwound::is(&*payload) || baton::is_unwinding() => {
-            unwound(body, word, dropped)
-        }
-        Err(payload) => lose(body, word, Lost::Panicked(payload)),
+        Err(payload) => panicked(body, word, payload),
     }
+}
+
+/// The poll ended with a panic, and its future is gone. Always true, as [`cancel`].
+#[cold]
+#[inline(never)]
+fn panicked(body: &mut BodyPtr, word: u64, payload: Box<dyn Any + Send>) -> bool {
+    let dropped = if here::is_in_section() { None } else { enter().threads.dropped.take() };
+    if Unwound::is(&*payload) || baton::is_unwinding() {
+        return unwound(body, word, dropped.map_or(Ok(()), Err));
+    }
+    lose(body, word, Lost::Panicked(payload))
 }
 
 /// Drops a future whose poll panics while the panic unwinds, as on tokio: its destructors can tell.
 struct DropsIt<'a> {
     body: &'a mut BodyPtr,
     word: u64,
-    dropped: &'a mut thread::Result<()>,
 }
 
 impl Drop for DropsIt<'_> {
@@ -276,7 +283,8 @@ impl Drop for DropsIt<'_> {
         // In a section that the panic left open nothing can be entered, and a second panic would end the
         // process: the first one is to be told.
         if !here::is_in_section() {
-            *self.dropped = drop_future(self.body, self.word);
+            let dropped = drop_future(self.body, self.word);
+            enter().threads.dropped = dropped.err();
         }
     }
 }
@@ -563,9 +571,9 @@ pub(crate) fn tear_down(sim: &Sim) {
             }
             drop(catch_unwind(AssertUnwindSafe(|| sim.each_device(|device| device.on_end()))));
             let rest = context::with(|kernel| (kernel.queue.reset(), kernel.nodes.take_inits()));
-            let empty = rest.as_ref().is_none_or(|((c, w), i)| {
-                c.is_unused() && w.is_unused() && i.iter().all(Option::is_none)
-            });
+            let empty = rest
+                .as_ref()
+                .is_none_or(|((c, w), i)| c.is_unused() && w.is_unused() && i.is_empty());
             drop(catch_unwind(AssertUnwindSafe(|| drop(rest))));
             if empty && context::with(first).flatten().is_none() {
                 break;

@@ -434,6 +434,15 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
     }
 
     fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool) {
+        if let Some(mut join) = self.join.enter_own()
+            && let (state, _) = join.both()
+            && state.waiter.is_none()
+        {
+            state.wanted = false;
+            let (last, out) = (state.release(), state.out.take());
+            drop(join); // the result dies outside of the section
+            return (out.and_then(|out| unread(out, number)), last);
+        }
         let mut join = self.join.enter();
         join.wanted = false;
         let last = join.release();

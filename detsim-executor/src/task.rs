@@ -92,6 +92,12 @@ impl Marks {
         self.0 = self.0 & Self::FREE | spent.min(u32::from(!Self::FREE)) as u8;
     }
 
+    /// Whether anything was kept.
+    #[inline]
+    pub(crate) fn has_spent(self) -> bool {
+        self.0 & !Self::FREE != 0
+    }
+
     /// What was kept; nothing is, from now on.
     #[inline]
     pub(crate) fn take_spent(&mut self) -> u32 {

@@ -14,6 +14,7 @@ use crate::kernel::{Kernel, Preempt};
 use crate::node::NodeState;
 use crate::slot::BodyPtr;
 use crate::task::Slot;
+use std::mem;
 use std::task::Waker;
 
 /// A task whose turn it is: its slot, its word, its body, which nobody else has, and whether it was
@@ -62,7 +63,7 @@ impl Kernel {
         slot.queued = false;
         slot.polls = slot.polls.wrapping_add(1);
         let Slot { aborted, sig, node, word, .. } = *slot;
-        let spent = slot.marks.take_spent();
+        let spent = if slot.marks.has_spent() { slot.marks.take_spent() } else { 0 };
         self.hash.step(sig);
         self.set_current(index, word, node);
         self.stopped = false;
@@ -88,21 +89,21 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn end_turn(&mut self, index: u32, word: u64, body: BodyPtr) {
         self.now_ns += self.poll_ns;
-        let is_usual =
-            self.plain && self.preempt == Preempt::Ops && self.current_node() == NodeId::NONE;
+        let node = self.current_node();
+        let is_usual = self.plain && node == NodeId::NONE && self.preempt == Preempt::Ops;
         let slot = self.tasks.get_mut(index).expect("invariant: a polled task has a slot");
-        slot.body = Some(body);
+        // There is none: this one was taken out for the poll.
+        mem::forget(slot.body.replace(body));
         if here::end_poll() {
             slot.op = OpKind::Yield;
             if is_usual && slot.group == 0 && !slot.queued {
                 // What `wake_slot` does, without a call.
                 slot.queued = true;
-                self.policy.push(index);
-            } else {
-                self.yielded(index);
+                return self.policy.push(index);
             }
+            self.yielded(index);
         }
-        if self.is_down(self.current_node()) {
+        if self.is_down(node) {
             // The task stopped its own node: it goes as the others of the node did.
             self.abort(word);
         }

@@ -111,8 +111,8 @@ mod tests {
     fn holds_become_rare() {
         let mut holds = Holds::default();
         let taken = |holds: &mut Holds, due| (0..due).filter(|_| holds.is_worth_it()).count();
-        assert_eq!(taken(&mut holds, 256), 256);
-        assert_eq!(taken(&mut holds, 512), 256);
-        assert_eq!(taken(&mut holds, 1 << 20), 2560);
+        assert_eq!(taken(&mut holds, 32), 32);
+        assert_eq!(taken(&mut holds, 64), 32);
+        assert_eq!(taken(&mut holds, 1 << 20), 416);
     }
 }

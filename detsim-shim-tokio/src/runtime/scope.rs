@@ -137,9 +137,7 @@ pub(crate) fn root_time() -> Option<SimTime> {
     if DEPTH.get() != 0 || threads::is_started() {
         return None;
     }
-    let read =
-        |kernel: &mut Kernel| (kernel.spawning_group() == GroupId::ROOT).then(|| kernel.now());
-    kernel::with(read).flatten()
+    kernel::with(|kernel| kernel.root_time()).flatten()
 }
 
 /// The group of the runtime with timers in which this thread is.
