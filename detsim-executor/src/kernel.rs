@@ -218,12 +218,6 @@ impl Kernel {
         self.tag
     }
 
-    /// Whether it is this task that runs; nobody's tag is that of whatever else does.
-    #[inline]
-    pub fn runs_task(&self, task: TaskTag) -> bool {
-        task.word == self.word
-    }
-
     pub(crate) fn current_index(&self) -> u32 {
         self.current
     }
@@ -356,9 +350,7 @@ impl Kernel {
     pub fn operate(&mut self, object: &mut Object, kind: OpKind) {
         object.bind(self);
         let Some(slot) = self.tasks.get_mut(self.current) else { return };
-        let event = object.operate(slot.history, kind);
-        slot.history = event;
-        self.hash.operation(event);
+        self.hash.operation(slot.operate(object, kind));
         if self.recorder.is_on() {
             self.record_operation(object, kind);
         }

@@ -401,7 +401,7 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
                 Some(join) => join.into_in(),
                 None => self.join.enter(),
             };
-            let (state, mut kernel) = join.both();
+            let (state, kernel) = join.both();
             if kernel.as_ref().is_some_and(|kernel| !kernel.affords(price)) {
                 return Poll::Ready(None);
             }
@@ -422,7 +422,7 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
                 Some(waiter) => Some(Block::renew(kernel, waiter, waker)),
                 None => {
                     let party = Party { task, role: Role::Runs, site, count: 1 };
-                    let (object, kernel) = (&mut state.object, kernel.as_deref_mut());
+                    let object = &mut state.object;
                     let waiter = Block::wait(kernel, object, OpKind::Join, site, &[party], waker);
                     state.waiter = Some(waiter);
                     None

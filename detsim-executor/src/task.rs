@@ -7,7 +7,7 @@
 //! generations are used up retires; nothing grows with the number of finished tasks.
 
 use crate::baton::Aborts;
-use crate::block::{OpKind, TaskTag};
+use crate::block::{Object, OpKind, TaskTag};
 use crate::event::NodeId;
 use crate::group::GroupId;
 use crate::slot::BodyPtr;
@@ -145,6 +145,21 @@ impl Slot {
             marks: Marks::default(),
             group: 0,
         }
+    }
+
+    /// Counts an operation, unless the task is to be stopped before it.
+    #[inline]
+    pub(crate) fn count_operation(&mut self) -> bool {
+        let counts = self.ops + 1 < self.stop_at;
+        self.ops += u32::from(counts);
+        counts
+    }
+
+    /// Folds an operation into the histories of the task and the object: its own.
+    #[inline]
+    pub(crate) fn operate(&mut self, object: &mut Object, kind: OpKind) -> u64 {
+        self.history = object.operate(self.history, kind);
+        self.history
     }
 
     fn is_alive(&self) -> bool {

@@ -10,7 +10,7 @@
 
 use std::process::ExitCode;
 
-use crate::clock::cpu_ns;
+use crate::clock::{cpu_ns, stay_on_one_cpu};
 use crate::sample::{Sample, Work};
 
 /// What a peer can be asked for.
@@ -51,6 +51,7 @@ pub fn peer_main(
         eprintln!("usage: (measure | once | memory) NAME OPERATIONS");
         return ExitCode::from(2);
     };
+    stay_on_one_cpu();
     let answer = match command {
         Command::Memory => memory(&name, operations).map(|bytes| bytes.to_string()),
         Command::Once => measure(run, &name, operations),

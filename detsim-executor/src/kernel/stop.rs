@@ -53,14 +53,8 @@ impl Kernel {
             return false;
         }
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        if !*asked {
-            if slot.ops + 1 >= slot.stop_at {
-                return false;
-            }
-            slot.ops += 1;
-            *asked = true;
-        }
-        true
+        *asked = *asked || slot.count_operation();
+        *asked
     }
 
     /// An operation of the current task on `object` that has all it needs: [`Self::passes`],
@@ -72,11 +66,16 @@ impl Kernel {
         kind: OpKind,
         asked: &mut bool,
     ) -> bool {
-        if self.recorder.is_on() || !self.passes(object, asked) {
+        if self.budget == 0 || !object.is_of(self.id) || self.recorder.is_on() {
             return false;
         }
-        self.operate(object, kind);
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if !*asked && !slot.count_operation() {
+            return false;
+        }
+        *asked = true;
         self.budget -= 1;
+        self.hash.operation(slot.operate(object, kind));
         true
     }
 
@@ -84,17 +83,14 @@ impl Kernel {
     /// [`Self::holds_before`] and [`Self::operate`] in one. Where this is false nothing has happened.
     #[inline]
     pub fn does_at_once(&mut self, object: &mut Object, kind: OpKind) -> bool {
-        if !object.is_of(self) || self.recorder.is_on() {
+        if !object.is_of(self.id) || self.recorder.is_on() {
             return false;
         }
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
-        if slot.ops + 1 >= slot.stop_at {
+        if !slot.count_operation() {
             return false;
         }
-        slot.ops += 1;
-        let event = object.operate(slot.history, kind);
-        slot.history = event;
-        self.hash.operation(event);
+        self.hash.operation(slot.operate(object, kind));
         true
     }
 

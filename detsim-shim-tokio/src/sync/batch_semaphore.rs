@@ -552,7 +552,7 @@ impl<'a> Acquire<'a> {
                     return Poll::Ready(Ok(state.holders.add(party)));
                 }
             }
-            None if kernel.begins_at_once(&state.object, &mut self.asked) => {
+            None if kernel.passes(&state.object, &mut self.asked) => {
                 if let Some(waker) = storable(cx, &mut None) {
                     self.begin_wait(state, Some(kernel), waker);
                     return Poll::Pending;

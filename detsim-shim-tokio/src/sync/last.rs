@@ -23,7 +23,7 @@ impl Last {
     #[inline]
     pub(crate) fn is_by(&self, kernel: Option<&Kernel>, site: &'static Location<'static>) -> bool {
         let is_here = self.site.is_some_and(|last| std::ptr::eq(last, site));
-        let is_me = |kernel: &Kernel| kernel.runs_task(self.task);
+        let is_me = |kernel: &Kernel| kernel.is_current(self.task);
         is_here && kernel.map_or(self.task.is_nobody(), is_me)
     }
 

@@ -257,7 +257,7 @@ impl Wait {
         match &self.progress {
             Progress::Fresh if self.calls == state.calls && !state.kept => {
                 let waker = storable(cx, &mut None)?;
-                if !kernel.begins_at_once(&state.object, &mut self.asked) {
+                if !kernel.passes(&state.object, &mut self.asked) {
                     return None;
                 }
                 self.begin(state, Some(kernel), waker);

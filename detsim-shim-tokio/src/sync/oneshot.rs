@@ -360,7 +360,7 @@ impl<T> Receiver<T> {
                 }
             } else if core.receiver.is_none()
                 && let Some(waker) = storable(cx, &mut None)
-                && kernel.begins_at_once(&core.object, &mut self.asked)
+                && kernel.passes(&core.object, &mut self.asked)
             {
                 // There was none before that would have to be disposed of.
                 drop(core.wait(Some(kernel), End::Receiver, self.site, waker));

@@ -222,8 +222,7 @@ impl<'a> Receiving<'a> {
             let (state, kernel) = section.both();
             let found = state.looks.find(position)?;
             if found == Found::Message {
-                let task = kernel.map_or_else(Default::default, |kernel| kernel.current_tag());
-                state.last_received = Last::new(task, site);
+                state.last_received.note(kernel, site);
             }
             Some(found)
         })
