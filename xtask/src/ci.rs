@@ -7,6 +7,7 @@
 mod browser;
 mod capture;
 mod full;
+mod releases;
 
 use clap::Args;
 

@@ -16,6 +16,7 @@ const KERNEL: &str = "--package=detsim-executor";
 
 pub(super) fn run(steps: &mut Steps) {
     steps.run("conformance", |tally| conformance::check(&[], tally));
+    steps.run("tokio's supported releases", |_| super::releases::check());
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
     steps.run("storage engines", engines);
