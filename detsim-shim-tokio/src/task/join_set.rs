@@ -15,6 +15,8 @@ use std::future::{Future, poll_fn};
 use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Tasks that are joined in the order in which they end. Dropping the set aborts them.
@@ -39,6 +41,7 @@ pub struct JoinSet<T> {
 struct Member<T> {
     handle: JoinHandle<T>,
     /// Says that the task has ended.
+    wakes: Arc<Wakes>,
     waker: Waker,
 }
 
@@ -57,6 +60,8 @@ struct State {
 struct Wakes {
     woken: Arc<Woken>,
     member: u64,
+    /// It is among the woken. Written in a section of their state only.
+    is_woken: AtomicBool,
 }
 
 impl Wake for Wakes {
@@ -66,7 +71,7 @@ impl Wake for Wakes {
 
     fn wake_by_ref(self: &Arc<Self>) {
         let mut section = self.woken.state.enter();
-        if !section.members.contains(&self.member) {
+        if !self.is_woken.swap(true, Relaxed) {
             section.members.push_back(self.member);
         }
         if let Some(waiter) = section.waiter.take() {
@@ -165,10 +170,12 @@ impl<T: 'static> JoinSet<T> {
         let abort = handle.abort_handle();
         let member = self.made;
         self.made += 1;
-        let waker = Waker::from(Arc::new(Wakes { woken: Arc::clone(&self.woken), member }));
+        let woken = Arc::clone(&self.woken);
+        let wakes = Arc::new(Wakes { woken, member, is_woken: AtomicBool::new(false) });
         // The first poll begins the wait.
-        waker.wake_by_ref();
-        self.tasks.insert(member, Member { handle, waker });
+        wakes.wake_by_ref();
+        let waker = Waker::from(Arc::clone(&wakes));
+        self.tasks.insert(member, Member { handle, wakes, waker });
         abort
     }
 
@@ -237,9 +244,12 @@ impl<T: 'static> JoinSet<T> {
     }
 
     fn poll_member(&mut self, member: u64) -> Poll<Result<(Id, T), JoinError>> {
-        let Some(Member { handle, waker }) = self.tasks.get_mut(&member) else {
+        let Some(Member { handle, wakes, waker }) = self.tasks.get_mut(&member) else {
             return Poll::Pending;
         };
+        let section = self.woken.state.enter();
+        wakes.is_woken.store(false, Relaxed);
+        drop(section);
         let id = handle.id();
         let polled = Pin::new(handle).poll(&mut Context::from_waker(waker));
         if polled.is_ready() {
