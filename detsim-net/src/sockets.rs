@@ -121,6 +121,8 @@ pub(crate) struct Entry {
     pub(crate) asked: [bool; 2],
     /// Who used it last: [read, write].
     pub(crate) parties: [Option<Party>; 2],
+    /// How often something has happened to it.
+    pub(crate) changes: u32,
     pub(crate) options: Options,
     pub(crate) kind: SocketKind,
 }
@@ -480,6 +482,7 @@ impl World {
             denied: [false, false],
             asked: [false, false],
             parties: [None, None],
+            changes: 0,
             options,
             kind,
         })
@@ -512,6 +515,7 @@ impl World {
     pub(crate) fn notify(&mut self, kernel: &mut Kernel, key: SocketKey, side: Side) {
         let Self { sockets, woken, .. } = self;
         let Some(entry) = sockets.get_mut(key) else { return };
+        entry.changes = entry.changes.wrapping_add(1);
         let ends = [side != Side::Write, side != Side::Read];
         for (at, is_met) in ends.into_iter().enumerate() {
             entry.ready[at] |= is_met;

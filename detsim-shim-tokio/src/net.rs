@@ -9,7 +9,7 @@
 //! that sets options on it.
 
 mod addr;
-mod descriptor;
+pub(crate) mod descriptor;
 mod halves;
 mod lookup_host;
 mod methods;

@@ -9,6 +9,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use detsim_executor::threads;
+
 /// Tells which descriptors of the operating system are ready.
 ///
 /// Each change is told once: to whoever asks first after it has happened.
@@ -56,6 +58,19 @@ pub fn access_of(fd: BorrowedFd<'_>) -> io::Result<Access> {
     Ok(Access { reads: mode != libc::O_WRONLY, writes: mode != libc::O_RDONLY })
 }
 
+impl Wanted {
+    /// In C's words.
+    pub(crate) fn bits(self) -> u32 {
+        let flags = [
+            (self.reads, libc::EPOLLIN | libc::EPOLLRDHUP),
+            (self.writes, libc::EPOLLOUT),
+            (self.priority, libc::EPOLLPRI),
+        ];
+        let wanted = flags.iter().filter(|(is_wanted, _)| *is_wanted);
+        wanted.fold(0, |all, (_, flag)| all | *flag as u32)
+    }
+}
+
 /// Descriptors that one call of the system tells of.
 const EVENTS_MAX: usize = 64;
 
@@ -65,6 +80,7 @@ impl Poller {
     /// # Errors
     /// Where the process has no descriptors left.
     pub fn new() -> io::Result<Self> {
+        let _ours = threads::outside();
         // SAFETY: the call takes a flag and gives a number.
         let epoll = checked(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
         // SAFETY: the descriptor is new, and nobody else's.
@@ -77,14 +93,7 @@ impl Poller {
     /// EBADF for what is no descriptor, EPERM for one that is always ready, EEXIST for one that is
     /// watched.
     pub fn add(&self, fd: RawFd, token: u64, wanted: Wanted) -> io::Result<()> {
-        let reads = (libc::EPOLLIN | libc::EPOLLRDHUP) as u32;
-        let flags = [
-            (wanted.reads, reads),
-            (wanted.writes, libc::EPOLLOUT as u32),
-            (wanted.priority, libc::EPOLLPRI as u32),
-        ];
-        let wanted = flags.iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, flag)| flag);
-        let events = wanted.fold(libc::EPOLLET as u32, |all, flag| all | flag);
+        let events = wanted.bits() | libc::EPOLLET as u32;
         let mut event = libc::epoll_event { events, u64: token };
         self.control(libc::EPOLL_CTL_ADD, fd, &mut event)
     }
@@ -104,6 +113,7 @@ impl Poller {
         fd: RawFd,
         event: &mut libc::epoll_event,
     ) -> io::Result<()> {
+        let _ours = threads::outside();
         // SAFETY: the event is valid for the call. A number that is no descriptor is an error.
         checked(unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), what, fd, event) }).map(drop)
     }
@@ -132,6 +142,7 @@ impl Poller {
     /// How many events there were; none where a signal cut the wait short.
     fn call(&self, events: &mut [libc::epoll_event], limit_ms: libc::c_int) -> usize {
         let (epoll, room) = (self.epoll.as_raw_fd(), events.len() as libc::c_int);
+        let _ours = threads::outside();
         // SAFETY: there is room for so many events.
         let count = unsafe { libc::epoll_wait(epoll, events.as_mut_ptr(), room, limit_ms) };
         usize::try_from(count).unwrap_or(0)
@@ -143,6 +154,16 @@ fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
 }
 
 impl Happened {
+    /// What C says in these words.
+    pub(crate) fn of(token: u64, events: u32) -> Self {
+        Self { token, events }
+    }
+
+    /// Has nothing happened?
+    pub fn is_nothing(self) -> bool {
+        self.events == 0
+    }
+
     fn has(self, flag: libc::c_int) -> bool {
         self.events & flag as u32 != 0
     }

@@ -86,6 +86,14 @@ impl Socket {
         self.look(|world, key| world.truth(key))
     }
 
+    /// How often something has happened to it, so that whoever asks for changes alone hears of each.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn changes(&self) -> io::Result<u32> {
+        self.look(|world, key| Ok(world.entry(key)?.changes))
+    }
+
     /// Takes a connection, without waiting.
     ///
     /// # Errors

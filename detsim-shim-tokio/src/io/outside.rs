@@ -88,7 +88,9 @@ impl Outside {
         table.tokens += 1;
         let token = table.tokens;
         drop(table);
-        self.poller.add(fd, token, wanted(interest))?;
+        if !registration.is_simulated() {
+            self.poller.add(fd, token, wanted(interest))?;
+        }
         let entry = Entry { owner, registration: Arc::clone(registration) };
         self.table.enter().entries.insert(token, entry);
         Ok(token)
@@ -169,7 +171,7 @@ fn next(kernel: &mut Kernel) -> Deadline {
 
 /// What the system is to tell of for an interest. It tells of errors always, and has to be asked for
 /// something.
-fn wanted(interest: Interest) -> Wanted {
+pub(crate) fn wanted(interest: Interest) -> Wanted {
     Wanted {
         reads: interest.is_readable() || interest.is_error(),
         writes: interest.is_writable(),

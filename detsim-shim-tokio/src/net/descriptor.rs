@@ -106,6 +106,45 @@ pub(crate) fn into_fd(socket: Socket, what: &str) -> io::Result<OwnedFd> {
     };
 }
 
+#[cfg(target_os = "linux")]
+pub(crate) use detsim::__private::descriptors::{Watched, watch};
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) use self::elsewhere::{Watched, watch};
+
+#[cfg(not(target_os = "linux"))]
+mod elsewhere {
+    //! Descriptors are the system's own here.
+
+    use std::os::fd::RawFd;
+    use std::task::Waker;
+
+    use detsim::__private::{Happened, Wanted};
+    use detsim_net::Ticket;
+
+    /// There is none.
+    #[derive(Debug)]
+    pub(crate) enum Watched {}
+
+    pub(crate) fn watch(_: RawFd, _: Wanted) -> Option<Watched> {
+        None
+    }
+
+    impl Watched {
+        pub(crate) fn look(&self) -> Option<(u32, Happened)> {
+            match *self {}
+        }
+
+        pub(crate) fn enlist(&self, _: &mut Ticket, _: Waker) {
+            match *self {}
+        }
+
+        pub(crate) fn forget(&self, _: &Ticket) {
+            match *self {}
+        }
+    }
+}
+
 fn lend(fd: RawFd, socket: &Socket) {
     #[cfg(target_os = "linux")]
     detsim::__private::descriptors::lend(fd, socket);

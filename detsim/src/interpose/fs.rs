@@ -29,7 +29,7 @@ mod narrow;
 mod paths;
 mod ranges;
 mod shapes;
-mod vectors;
+pub(super) mod vectors;
 mod whole;
 
 use std::ffi::{CStr, OsStr};

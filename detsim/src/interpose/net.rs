@@ -1,14 +1,15 @@
 //! The network: what libc's calls of a run do is done on the simulated sockets and names of its node.
 //!
 //! Owns: sockets of std and of whatever else links to libc: which descriptors are simulated
-//! (`net/table.rs`), the functions on them (`net/calls.rs`), how they wait (`net/waits.rs`,
-//! `net/ready.rs`), their options (`net/options.rs`); lookups of names (`net/names.rs`); what C calls an
+//! (`net/table.rs`), the functions on them (`net/calls.rs`,
+//! `net/messages.rs`), how they wait (`net/waits.rs`,
+//! `net/ready.rs`, `net/epoll.rs`), their options (`net/options.rs`); lookups of names (`net/names.rs`); what C calls an
 //! address (`net/shapes.rs`); and the door through which tokio's types take such a socket, or become one.
 //! Does not own: what a call does, which is `detsim_net`'s.
 //!
 //! A socket of IPv4 or IPv6 for a stream or for datagrams is the simulation's where it is made in a run.
-//! Its descriptor is a real one, which leads nowhere. Local sockets, raw ones, and `epoll` of such
-//! descriptors are the system's.
+//! Its descriptor is a real one, which leads nowhere. Local sockets and raw ones
+//! are the system's.
 //!
 //! Invariants: outside a run every function does what libc's does; no function panics, takes a lock or
 //! allocates on that way.
@@ -16,18 +17,22 @@
 #![expect(unsafe_code, reason = "functions that libc's callers link to")]
 
 pub(super) mod calls;
+mod epoll;
+mod messages;
 mod names;
 mod options;
-mod ready;
+pub(super) mod ready;
 mod shapes;
 mod table;
 mod waits;
+mod watched;
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use detsim_net::Socket;
 use table::Known;
+pub use watched::{Watched, watch};
 
 fn set_errno(errno: libc::c_int) {
     // SAFETY: the place is this thread's own.
@@ -69,10 +74,16 @@ pub fn lend(fd: RawFd, socket: &Socket) {
 /// Has the linker take these functions, where nothing else of their file is used.
 pub(crate) fn link_in() {
     calls::link_in();
+    epoll::link_in();
+    messages::link_in();
     names::link_in();
     options::link_in();
     ready::link_in();
 }
 
+#[cfg(test)]
+mod messaged;
+#[cfg(test)]
+mod polled;
 #[cfg(test)]
 mod tests;

@@ -4,10 +4,14 @@
 //! more. Does not own: the descriptor, or when the system is asked. Invariants: what was seen ready is,
 //! until somebody who saw it says otherwise, and nothing newer has been seen meanwhile; each direction has
 //! one place for whoever polls it, the last one that did, and a place for each future.
+//!
+//! A descriptor that has a simulated socket behind it is asked of the simulation, and who waits for it stands
+//! among those who wait for the socket too: on virtual time, with no word of the system.
 
 use std::io;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
 use detsim_executor::{
@@ -15,7 +19,8 @@ use detsim_executor::{
 };
 use tokio::io::{Interest, Ready};
 
-use super::Outside;
+use super::{Outside, ready};
+use crate::net::descriptor::Watched;
 use crate::net::ready::union;
 use crate::runtime::gone;
 
@@ -24,6 +29,16 @@ use crate::runtime::gone;
 pub(crate) struct Registration {
     outside: Arc<Outside>,
     state: Bound<State>,
+    /// `None` where the descriptor is the system's.
+    simulated: Option<Simulated>,
+}
+
+/// A descriptor that has a simulated socket behind it.
+#[derive(Debug)]
+struct Simulated {
+    socket: Watched,
+    /// With how many changes it was looked at last; `u64::MAX` where it never was.
+    seen: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -45,6 +60,8 @@ struct Wait {
     place: Place,
     mask: Ready,
     waiter: Waiter,
+    /// Its place among those who wait for the simulated socket.
+    listed: detsim_net::Ticket,
     /// A future that was woken has waited long enough, whatever others do before it is polled.
     is_over: bool,
 }
@@ -97,7 +114,11 @@ fn mask_of(interest: Interest) -> Ready {
 }
 
 impl Registration {
-    pub(crate) fn new(outside: Arc<Outside>, site: &'static Location<'static>) -> Self {
+    pub(crate) fn new(
+        outside: Arc<Outside>,
+        simulated: Option<Watched>,
+        site: &'static Location<'static>,
+    ) -> Self {
         let state = State {
             object: Object::new(ResourceKind::Descriptor, site),
             ready: Ready::EMPTY,
@@ -107,7 +128,38 @@ impl Registration {
             waits: Vec::new(),
             tickets: 0,
         };
-        Self { outside, state: Bound::new(state) }
+        let simulated =
+            simulated.map(|socket| Simulated { socket, seen: AtomicU64::new(u64::MAX) });
+        Self { outside, state: Bound::new(state), simulated }
+    }
+
+    /// Is it a simulated socket, of which the system knows nothing?
+    pub(super) fn is_simulated(&self) -> bool {
+        self.simulated.is_some()
+    }
+
+    /// Asks what has happened to the descriptor.
+    fn ask(&self) {
+        let Some(Simulated { socket, seen }) = &self.simulated else { return self.outside.ask() };
+        let Some((changes, happened)) = socket.look() else { return };
+        let is_new = seen.swap(changes.into(), Relaxed) != u64::from(changes);
+        if is_new && !happened.is_nothing() {
+            self.happened(ready(happened));
+        }
+    }
+
+    /// Somebody waits for it from now on, or waits no more.
+    fn waits(&self, begins: bool) {
+        if self.simulated.is_none() {
+            self.outside.waits(begins);
+        }
+    }
+
+    /// A wait is over: nothing that happens to the simulated socket is to wake anybody for it.
+    fn unlist(&self, listed: &detsim_net::Ticket) {
+        if let Some(Simulated { socket, .. }) = &self.simulated {
+            socket.forget(listed);
+        }
     }
 
     /// The descriptors of its run.
@@ -137,7 +189,7 @@ impl Registration {
                 at += 1;
                 continue;
             }
-            self.outside.waits(false);
+            self.waits(false);
             let (state, kernel) = section.both();
             let waker = match state.waits[at].place {
                 Place::Future(_) => {
@@ -158,7 +210,7 @@ impl Registration {
         want: Want<'_>,
         site: &'static Location<'static>,
     ) -> Poll<io::Result<Event>> {
-        self.outside.ask();
+        self.ask();
         // As in tokio: who only waits, as a future, may do so as often as it likes.
         let costs = !matches!(want, Want::Future(..));
         let (place, mask) = self.place(want);
@@ -230,31 +282,55 @@ impl Registration {
     fn leave(&self, mut section: In<'_, State>, place: Place) {
         let (state, kernel) = section.both();
         let Some(at) = state.waits.iter().position(|wait| wait.place == place) else { return };
-        let Wait { waiter, is_over, .. } = state.waits.remove(at);
+        let Wait { waiter, is_over, listed, .. } = state.waits.remove(at);
         if !is_over {
-            self.outside.waits(false);
+            self.waits(false);
         }
         let waker = Block::cancel(kernel, &mut state.object, waiter);
         section.dispose(Some(waker));
+        drop(section);
+        self.unlist(&listed);
     }
 
     /// Queues a wait, or keeps another waker for it.
     fn queue(&self, mut section: In<'_, State>, wanting: Wanting, waker: Waker) {
         let Wanting { place, mask, site } = wanting;
+        let listed = self.simulated.is_some().then(|| waker.clone());
         let (state, kernel) = section.both();
         if let Some(wait) = state.waits.iter_mut().find(|wait| wait.place == place) {
             let old = Block::renew(kernel, &mut wait.waiter, waker);
-            return section.dispose(Some(old));
+            section.dispose(Some(old));
+            drop(section);
+            return self.list(place, listed);
         }
         let waiter = Block::wait(kernel, &mut state.object, OpKind::Read, site, &[], waker);
-        state.waits.push(Wait { place, mask, waiter, is_over: false });
+        let ticket = detsim_net::Ticket::default();
+        state.waits.push(Wait { place, mask, waiter, listed: ticket, is_over: false });
         drop(section);
-        self.outside.waits(true);
+        self.waits(true);
+        self.list(place, listed);
+    }
+
+    /// What happens next to the simulated socket is to wake whoever waits in this place.
+    fn list(&self, place: Place, waker: Option<Waker>) {
+        let (Some(Simulated { socket, .. }), Some(waker)) = (&self.simulated, waker) else {
+            return;
+        };
+        let of = |state: &mut State| {
+            let wait = state.waits.iter_mut().find(|wait| wait.place == place)?;
+            Some(std::mem::take(&mut wait.listed))
+        };
+        let Some(mut ticket) = of(&mut self.state.enter()) else { return };
+        socket.enlist(&mut ticket, waker);
+        let mut section = self.state.enter();
+        if let Some(wait) = section.waits.iter_mut().find(|wait| wait.place == place) {
+            wait.listed = ticket;
+        }
     }
 
     /// What tokio would take it to be ready for now.
     pub(crate) fn readiness(&self, interest: Interest) -> Event {
-        self.outside.ask();
+        self.ask();
         let section = self.state.enter();
         Event { ready: section.ready & mask_of(interest), told: section.told }
     }

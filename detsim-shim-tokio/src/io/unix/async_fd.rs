@@ -15,14 +15,15 @@ use std::task::{Context, Poll};
 use tokio::io::Interest;
 
 use super::{AsyncFdReadyGuard, AsyncFdReadyMutGuard};
-use crate::io::outside::{Event, Outside, Registration, Ticket, Want};
+use crate::io::outside::{Event, Outside, Registration, Ticket, Want, wanted};
+use crate::net::descriptor::watch;
 use crate::net::ready::must_wait;
 use crate::runtime::scope;
 
 /// A descriptor of the operating system that tasks wait for.
 ///
-/// The descriptor is a real one, in a simulation too. A run repeats itself as long as what happens at the
-/// other end is the run's own doing.
+/// The descriptor is a real one, in a simulation too, and a run repeats itself as long as what happens at the
+/// other end is the run's own doing; that of a simulated socket is the simulation's.
 ///
 /// # Examples
 /// ```
@@ -162,7 +163,8 @@ impl<T: AsRawFd> AsyncFd<T> {
         let registered = scope::with_io(|sim, runtime| {
             let outside = Outside::of(sim)?;
             runtime.watches(&outside);
-            let registration = Arc::new(Registration::new(outside, site));
+            let simulated = watch(fd, wanted(interest));
+            let registration = Arc::new(Registration::new(outside, simulated, site));
             let owner = runtime.group().word();
             let token = registration.outside().add(fd, interest, owner, &registration)?;
             Ok((registration, token))

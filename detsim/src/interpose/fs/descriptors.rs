@@ -13,6 +13,7 @@ use libc::{c_int, c_long, c_void, mode_t, off64_t, size_t, ssize_t};
 use super::paths::system;
 use super::{answer, disks, done, fifo, is_place, of_fd, on_file, put, shapes};
 use crate::interpose::net::calls as net;
+use crate::interpose::net::ready::rung;
 
 /// Answers for a descriptor of a simulated disk, or goes on to the system.
 macro_rules! simulated {
@@ -90,7 +91,7 @@ pub(super) unsafe extern "C-unwind" fn read(fd: c_int, to: *mut c_void, len: siz
     // SAFETY: the caller vouches for the place.
     let read = unsafe { read_into(fd, None, to, len).or_else(|| net::reads(fd, to, len)) };
     read.unwrap_or_else(|| {
-        fifo::in_turn(fd, OpKind::Read, || system!(SYS_read, fd, to, len)) as ssize_t
+        rung(fifo::in_turn(fd, OpKind::Read, || system!(SYS_read, fd, to, len))) as ssize_t
     })
 }
 
@@ -123,7 +124,7 @@ pub(super) unsafe extern "C-unwind" fn write(
     // SAFETY: the caller vouches for the bytes.
     let written = unsafe { write_from(fd, None, from, len).or_else(|| net::writes(fd, from, len)) };
     written.unwrap_or_else(|| {
-        fifo::in_turn(fd, OpKind::Write, || system!(SYS_write, fd, from, len)) as ssize_t
+        rung(fifo::in_turn(fd, OpKind::Write, || system!(SYS_write, fd, from, len))) as ssize_t
     })
 }
 
@@ -296,7 +297,7 @@ extern "C" fn close(fd: c_int) -> c_int {
         return 0;
     }
     net::closes(fd);
-    fifo::closing(fd, || system!(SYS_close, fd)) as c_int
+    rung(fifo::closing(fd, || system!(SYS_close, fd))) as c_int
 }
 
 /// The third argument is a number, a pointer or none: it is passed on as it came.

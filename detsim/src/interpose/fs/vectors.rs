@@ -11,6 +11,7 @@ use libc::{c_int, c_long, c_void, iovec, off64_t, ssize_t};
 use super::paths::system;
 use super::{answer, descriptors, is_place, of_fd};
 use crate::interpose::net::calls as net;
+use crate::interpose::net::ready::rung;
 
 /// The most parts of one call, on Linux.
 const PARTS_MAX: usize = 1024;
@@ -37,7 +38,7 @@ unsafe fn parts<'a>(parts: *const iovec, count: c_int) -> Outcome<(&'a [iovec], 
 ///
 /// # Safety
 /// `to` is valid for `count` parts, and each for writes of its length.
-unsafe fn read_parts(
+pub(in crate::interpose) unsafe fn read_parts(
     to: *const iovec,
     count: c_int,
     read: impl FnOnce(*mut c_void, usize) -> ssize_t,
@@ -65,7 +66,7 @@ unsafe fn read_parts(
 ///
 /// # Safety
 /// `from` is valid for `count` parts, and each for reads of its length.
-unsafe fn write_parts(
+pub(in crate::interpose) unsafe fn write_parts(
     from: *const iovec,
     count: c_int,
     write: impl FnOnce(*const c_void, usize) -> ssize_t,
@@ -90,7 +91,7 @@ unsafe fn write_parts(
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
     if of_fd(fd).is_none() && net::waits(fd).is_none() {
-        return system!(SYS_readv, fd, to, count) as ssize_t;
+        return rung(system!(SYS_readv, fd, to, count)) as ssize_t;
     }
     // SAFETY: the caller vouches for the parts.
     unsafe { read_parts(to, count, |to, len| descriptors::read(fd, to, len)) }
@@ -101,7 +102,7 @@ unsafe extern "C-unwind" fn readv(fd: c_int, to: *const iovec, count: c_int) -> 
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
     if of_fd(fd).is_none() && net::waits(fd).is_none() {
-        return system!(SYS_writev, fd, from, count) as ssize_t;
+        return rung(system!(SYS_writev, fd, from, count)) as ssize_t;
     }
     // SAFETY: the caller vouches for the parts.
     unsafe { write_parts(from, count, |from, len| descriptors::write(fd, from, len)) }

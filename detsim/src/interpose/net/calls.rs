@@ -12,6 +12,7 @@ use detsim_executor::threads;
 use detsim_net::{Socket, Sockets};
 use libc::{AF_INET, AF_INET6, c_int, c_void, size_t, sockaddr, socklen_t, ssize_t};
 
+use super::ready::rung;
 use super::table::{self, Known};
 use super::waits::{Call, make};
 use super::{set_errno, shapes};
@@ -281,35 +282,43 @@ extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
 struct Wants {
     peeks: bool,
     waits: bool,
+    /// How long a datagram is, whatever there is room for.
+    length: bool,
 }
 
-/// Receives into parts, one after the other; from whom, where it is a datagram.
-fn receive(
-    known: &Known,
-    parts: &mut [IoSliceMut<'_>],
-    Wants { peeks, waits }: Wants,
-) -> io::Result<(usize, Option<SocketAddr>)> {
+/// What was received.
+pub(super) struct Received {
+    pub(super) len: usize,
+    /// From whom, where it is a datagram.
+    pub(super) from: Option<SocketAddr>,
+    /// There was more of the datagram than there is room for.
+    pub(super) is_cut: bool,
+}
+
+/// No datagram is longer.
+const DATAGRAM_MAX: usize = 1 << 16;
+
+fn receive(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<Received> {
+    let Wants { peeks, waits, length } = wants;
+    let nothing = Received { len: 0, from: None, is_cut: false };
     if known.is_read_shut.get() && !known.with(Socket::is_ready_for)?.readable {
-        return Ok((0, None));
+        return Ok(nothing);
     }
     if known.with(Socket::is_udp)? {
-        let room = parts.iter().map(|part| part.len()).sum();
-        let mut whole = vec![0; room];
-        let (len, from) =
-            make(known, Call::RECV, waits, |socket| socket.try_receive(&mut whole, peeks))?;
-        let mut rest = &whole[..len];
-        for part in parts {
-            let (now, later) = rest.split_at(rest.len().min(part.len()));
-            part[..now.len()].copy_from_slice(now);
-            rest = later;
-        }
-        return Ok((len, Some(from)));
+        // One byte more than there is room for tells whether there is more.
+        let mut whole = vec![0; if length { DATAGRAM_MAX } else { to.len() + 1 }];
+        let receive = |socket: &Socket| socket.try_receive(&mut whole, peeks);
+        let (len, from) = make(known, Call::RECV, waits, receive)?;
+        let fits = len.min(to.len());
+        to[..fits].copy_from_slice(&whole[..fits]);
+        let (from, is_cut) = (Some(from), fits < len);
+        return Ok(Received { len: if length { len } else { fits }, from, is_cut });
     }
-    let read = make(known, Call::RECV, waits, |socket| match (peeks, &mut *parts) {
-        (true, [first, ..]) => socket.try_peek(first),
-        (_, parts) => socket.try_read(parts),
+    let len = make(known, Call::RECV, waits, |socket| match peeks {
+        true => socket.try_peek(to),
+        false => socket.try_read(&mut [IoSliceMut::new(to)]),
     })?;
-    Ok((read, None))
+    Ok(Received { len, ..nothing })
 }
 
 /// Sends parts, to the peer where no other is named.
@@ -331,7 +340,8 @@ fn send_parts(
 
 fn wants(known: &Known, flags: c_int) -> Wants {
     let waits = !known.never_waits.get() && flags & libc::MSG_DONTWAIT == 0;
-    Wants { peeks: flags & libc::MSG_PEEK != 0, waits }
+    let is_set = |flag: c_int| flags & flag != 0;
+    Wants { peeks: is_set(libc::MSG_PEEK), waits, length: is_set(libc::MSG_TRUNC) }
 }
 
 /// Receives in the memory of a caller that waits: it stays where it is.
@@ -343,7 +353,7 @@ pub(super) unsafe fn receive_at(
     to: *mut c_void,
     len: size_t,
     flags: c_int,
-) -> io::Result<(usize, Option<SocketAddr>)> {
+) -> io::Result<Received> {
     let wants = wants(&known, flags);
     let to = to.cast::<u8>();
     blocked(move || {
@@ -353,7 +363,7 @@ pub(super) unsafe fn receive_at(
             to.write_bytes(0, len);
             slice::from_raw_parts_mut(to, len)
         };
-        receive(&known, &mut [IoSliceMut::new(bytes)], wants)
+        receive(&known, bytes, wants)
     })
 }
 
@@ -388,7 +398,7 @@ pub(in crate::interpose) unsafe fn reads(
 ) -> Option<ssize_t> {
     let known = table::find(fd)?;
     // SAFETY: the caller vouches for the place.
-    Some(answer(unsafe { receive_at(known, to, len, 0) }.map(|(len, _)| len)))
+    Some(answer(unsafe { receive_at(known, to, len, 0) }.map(|received| received.len)))
 }
 
 /// `write` of a descriptor; `None` where it is none of these.
@@ -419,11 +429,12 @@ unsafe extern "C-unwind" fn recvfrom(
     address_len: *mut socklen_t,
 ) -> ssize_t {
     let Some(known) = table::find(fd) else {
-        return system!(SYS_recvfrom, fd, to, len, flags, address, address_len) as ssize_t;
+        let of_system = system!(SYS_recvfrom, fd, to, len, flags, address, address_len);
+        return rung(of_system) as ssize_t;
     };
     // SAFETY: the caller vouches for the place.
     let received = unsafe { receive_at(known, to, len, flags) };
-    answer(received.map(|(len, from)| {
+    answer(received.map(|Received { len, from, .. }| {
         if let Some(from) = from {
             // SAFETY: as above.
             unsafe { shapes::write(from, address, address_len) };
@@ -457,7 +468,8 @@ unsafe extern "C-unwind" fn sendto(
     address_len: socklen_t,
 ) -> ssize_t {
     let Some(known) = table::find(fd) else {
-        return system!(SYS_sendto, fd, from, len, flags, address, address_len) as ssize_t;
+        let of_system = system!(SYS_sendto, fd, from, len, flags, address, address_len);
+        return rung(of_system) as ssize_t;
     };
     // SAFETY: the caller vouches for the address.
     let to = unsafe { shapes::read(address, address_len) };

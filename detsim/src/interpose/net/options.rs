@@ -4,6 +4,7 @@
 //! which nobody asks for more.
 
 use std::io;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use detsim_net::{Options, Socket};
@@ -29,15 +30,50 @@ unsafe extern "C-unwind" fn setsockopt(
     value: *const c_void,
     len: socklen_t,
 ) -> c_int {
-    let real = system!(SYS_setsockopt, fd, level, name, value, len) as c_int;
-    let Some(known) = table::find(fd) else { return real };
+    let real = || system!(SYS_setsockopt, fd, level, name, value, len) as c_int;
+    let Some(known) = table::find(fd) else { return real() };
     // SAFETY: the caller vouches for the value.
+    if let Some((group, joins)) = unsafe { group_of((level, name), value, len) } {
+        return done(inside(|| known.with(|socket| socket.set_member(group, joins))));
+    }
+    let real = real();
+    // SAFETY: as above.
     let set = unsafe { Value::read(value, len) }
         .map_or(Ok(false), |value| inside(|| set(&known, (level, name), value)));
     match set {
         Ok(false) => real,
         set => done(set.map(drop)),
     }
+}
+
+/// The group that is joined, or left, where the option says that; on whichever interface.
+///
+/// # Safety
+/// `value` is null or valid for reads of `len` bytes.
+unsafe fn group_of(
+    option: (c_int, c_int),
+    value: *const c_void,
+    len: socklen_t,
+) -> Option<(IpAddr, bool)> {
+    let (is_v6, joins) = match option {
+        (IPPROTO_IP, libc::IP_ADD_MEMBERSHIP) => (false, true),
+        (IPPROTO_IP, libc::IP_DROP_MEMBERSHIP) => (false, false),
+        (IPPROTO_IPV6, libc::IPV6_ADD_MEMBERSHIP) => (true, true),
+        (IPPROTO_IPV6, libc::IPV6_DROP_MEMBERSHIP) => (true, false),
+        _ => return None,
+    };
+    let size = if is_v6 { size_of::<libc::ipv6_mreq>() } else { size_of::<libc::ip_mreq>() };
+    if value.is_null() || (len as usize) < size {
+        return None;
+    }
+    // SAFETY: the caller vouches for as many bytes; each kind begins with the group.
+    let group = unsafe {
+        match is_v6 {
+            true => IpAddr::from(value.cast::<[u8; 16]>().read_unaligned()),
+            false => IpAddr::from(value.cast::<[u8; 4]>().read_unaligned()),
+        }
+    };
+    Some((group, joins))
 }
 
 /// What an option is set to.
@@ -65,7 +101,16 @@ impl Value {
             let micros = u32::try_from(time.tv_usec).unwrap_or(0);
             Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), micros.saturating_mul(1_000))
         });
-        Some(Self { number: at(0)?, second: at(size_of::<c_int>()).unwrap_or(0), time })
+        let brief = || {
+            let is_byte = !value.is_null() && len == 1;
+            // SAFETY: as above.
+            is_byte.then(|| c_int::from(unsafe { value.cast::<u8>().read() }))
+        };
+        Some(Self {
+            number: at(0).or_else(brief)?,
+            second: at(size_of::<c_int>()).unwrap_or(0),
+            time,
+        })
     }
 
     fn is_on(self) -> bool {
@@ -112,7 +157,12 @@ fn change(options: &mut Options, option: (c_int, c_int), value: Value) -> bool {
         }
         (IPPROTO_IP, libc::IP_TTL) => options.ttl = number,
         (IPPROTO_IP, libc::IP_TOS) => options.tos = number,
+        (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => options.multicast_loop_v4 = value.is_on(),
+        (IPPROTO_IP, libc::IP_MULTICAST_TTL) => options.multicast_ttl_v4 = number,
+        (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => options.multicast_loop_v6 = value.is_on(),
         (IPPROTO_IPV6, libc::IPV6_V6ONLY) => options.only_v6 = value.is_on(),
+        // A node has one interface, which every group is on.
+        (IPPROTO_IP, libc::IP_MULTICAST_IF) | (IPPROTO_IPV6, libc::IPV6_MULTICAST_IF) => {}
         _ => return false,
     }
     true
@@ -173,6 +223,9 @@ fn number_of(socket: &Socket, option: (c_int, c_int)) -> io::Result<Option<c_int
             }
             (IPPROTO_IP, libc::IP_TTL) => options.ttl as c_int,
             (IPPROTO_IP, libc::IP_TOS) => options.tos as c_int,
+            (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => c_int::from(options.multicast_loop_v4),
+            (IPPROTO_IP, libc::IP_MULTICAST_TTL) => options.multicast_ttl_v4 as c_int,
+            (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => c_int::from(options.multicast_loop_v6),
             (IPPROTO_IPV6, libc::IPV6_V6ONLY) => c_int::from(options.only_v6),
             _ => return None,
         })

@@ -9,12 +9,15 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::task::Waker;
 use std::time::Duration;
 
 use detsim_executor::{Deadline, Device, Sim, context, threads};
 use detsim_net::{Alias, Socket};
 use libc::c_int;
+
+use super::epoll::Epoll;
 
 /// Whether any run of this process ever had such a descriptor: no other call asks further.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -23,7 +26,14 @@ static USED: AtomicBool = AtomicBool::new(false);
 #[derive(Default)]
 pub(super) struct Table {
     known: RefCell<BTreeMap<c_int, Rc<Known>>>,
+    epolls: RefCell<BTreeMap<c_int, Rc<Epoll>>>,
+    /// Who waits for a descriptor of the system's, and under which number.
+    listeners: RefCell<BTreeMap<u64, Waker>>,
+    numbers: Cell<u64>,
 }
+
+/// How many wait so, in all runs of the process: nobody else rings.
+static LISTENERS: AtomicU64 = AtomicU64::new(0);
 
 /// What is behind a descriptor, and those that were made of it.
 #[derive(Debug)]
@@ -60,6 +70,14 @@ impl Known {
         Self { socket, never_waits: Cell::new(never_waits), is_read_shut, limits }
     }
 
+    /// A name for the socket.
+    pub(super) fn alias(&self) -> Alias {
+        match &self.socket {
+            Held::Own(socket) => socket.alias(),
+            Held::Lent(alias) => alias.clone(),
+        }
+    }
+
     pub(super) fn with<R>(&self, f: impl FnOnce(&Socket) -> R) -> R {
         match &self.socket {
             Held::Own(socket) => f(socket),
@@ -83,7 +101,7 @@ impl Device for Table {
 
     fn on_end(&self) {
         // Sockets are closed while their simulation is there.
-        drop(self.known.take());
+        drop((self.known.take(), self.epolls.take()));
     }
 }
 
@@ -105,6 +123,68 @@ pub(super) fn find(fd: c_int) -> Option<Rc<Known>> {
     threads::inside(find).flatten().flatten()
 }
 
+/// Whether any run ever had a simulated socket behind a descriptor.
+pub(super) fn is_used() -> bool {
+    USED.load(Relaxed)
+}
+
+/// The `epoll` of a descriptor, where it was made in the run whose business a call of this thread is.
+pub(super) fn find_epoll(fd: c_int) -> Option<Rc<Epoll>> {
+    if !is_used() || fd < 0 || threads::is_outside() {
+        return None;
+    }
+    let find = || context::sim()?.device::<Table>()?.epolls.borrow().get(&fd).cloned();
+    threads::inside(find).flatten()
+}
+
+/// A descriptor is an `epoll` from now on.
+pub(super) fn put_epoll(fd: c_int, epoll: Rc<Epoll>) {
+    if let Some(sim) = context::sim() {
+        table(&sim).epolls.borrow_mut().insert(fd, epoll);
+    }
+}
+
+/// Does anybody wait for a descriptor of the system's?
+#[inline]
+pub(super) fn is_listened() -> bool {
+    LISTENERS.load(Relaxed) > 0
+}
+
+/// Something may have happened to a descriptor of the system's: who waits for one looks.
+pub(super) fn ring() {
+    let listeners = threads::inside(|| {
+        let sim = context::sim()?;
+        Some(sim.device::<Table>()?.listeners.borrow().values().cloned().collect::<Vec<_>>())
+    });
+    listeners.flatten().into_iter().flatten().for_each(Waker::wake);
+}
+
+/// One that waits for a descriptor of the system's, until this is dropped.
+pub(super) struct Listening {
+    table: Rc<Table>,
+    number: u64,
+}
+
+impl Listening {
+    /// `None` outside of a run.
+    pub(super) fn with(waker: Waker) -> Option<Self> {
+        let table = table(&context::sim()?);
+        let number = table.numbers.get();
+        table.numbers.set(number + 1);
+        table.listeners.borrow_mut().insert(number, waker);
+        LISTENERS.fetch_add(1, Relaxed);
+        Some(Self { table, number })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        LISTENERS.fetch_sub(1, Relaxed);
+        let waker = self.table.listeners.borrow_mut().remove(&self.number);
+        drop(waker);
+    }
+}
+
 /// A descriptor has this behind it from now on.
 pub(super) fn put(fd: c_int, known: Rc<Known>) {
     let old = context::sim().and_then(|sim| table(&sim).known.borrow_mut().insert(fd, known));
@@ -116,7 +196,12 @@ pub(super) fn remove(fd: c_int) -> Option<Rc<Known>> {
     if !USED.load(Relaxed) || fd < 0 {
         return None;
     }
-    let remove = || context::sim()?.device::<Table>()?.known.borrow_mut().remove(&fd);
+    let remove = || {
+        let table = context::sim()?.device::<Table>()?;
+        let epoll = table.epolls.borrow_mut().remove(&fd);
+        drop(epoll);
+        table.known.borrow_mut().remove(&fd)
+    };
     threads::inside(remove).flatten()
 }
 

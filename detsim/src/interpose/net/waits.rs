@@ -13,7 +13,7 @@ use std::time::Duration;
 use detsim_executor::{OpKind, SimTime, context, sleep_until, threads};
 use detsim_net::{Side, Socket, Ticket};
 
-use super::table::Known;
+use super::table::{Known, Listening};
 
 /// What is to be done, as whoever orders operations and the wait graph know it.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ pub(super) fn make<R>(
     loop {
         match known.with(&mut attempt) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && waits => {
-                if !wait_for(&[(known, call)], until)? {
+                if !wait_for(&[(known, call)], false, until)? {
                     return Err(error);
                 }
             }
@@ -76,8 +76,13 @@ fn begin(known: &Known, call: Call) -> io::Result<()> {
     }
 }
 
-/// Waits until something happens to one of these; false where the time was over before.
-pub(super) fn wait_for(sockets: &[(&Known, Call)], until: Option<SimTime>) -> io::Result<bool> {
+/// Waits until something happens to one of these, or, where that is asked for, may have happened to a
+/// descriptor of the system's; false where the time was over before.
+pub(super) fn wait_for(
+    sockets: &[(&Known, Call)],
+    listens: bool,
+    until: Option<SimTime>,
+) -> io::Result<bool> {
     let waker = context::with(|kernel| kernel.is_in_task().then(|| kernel.own_waker())).flatten();
     // Nobody can wait where no task is.
     let waker = waker.ok_or_else(|| errno(libc::EDEADLK))?;
@@ -85,7 +90,9 @@ pub(super) fn wait_for(sockets: &[(&Known, Call)], until: Option<SimTime>) -> io
     for ((known, call), ticket) in sockets.iter().zip(&mut tickets) {
         known.with(|socket| socket.enlist(call.op, call.side, ticket, waker.clone()));
     }
+    let listening = listens.then(|| Listening::with(waker.clone())).flatten();
     let woken = sleep_or_wake(&waker, until);
+    drop(listening);
     for ((known, _), ticket) in sockets.iter().zip(&tickets) {
         known.with(|socket| socket.forget(ticket));
     }
