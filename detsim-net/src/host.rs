@@ -26,12 +26,26 @@ pub(crate) struct Hosts {
 pub(crate) struct Host {
     addresses: Vec<IpAddr>,
     bindings: BTreeMap<(Protocol, u16), Vec<Binding>>,
-    /// How many ends of connections have a port.
-    connected: BTreeMap<u16, u32>,
-    time_wait: BTreeMap<u16, SimTime>,
+    /// The ends of connections that have a port.
+    connected: BTreeMap<u16, Ends>,
+    time_wait: BTreeMap<u16, Lingering>,
     next_port: u16,
     /// Everything that happened here, for what no task does.
     pub(crate) history: u64,
+}
+
+/// How many ends of connections have a port, and how many of them do not share it (`SO_REUSEADDR`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Ends {
+    all: u32,
+    firm: u32,
+}
+
+/// Until when a port is kept, and whether it is shared meanwhile.
+#[derive(Clone, Copy, Debug)]
+struct Lingering {
+    until: SimTime,
+    shares: bool,
 }
 
 /// Whose ports.
@@ -105,8 +119,8 @@ impl Hosts {
         now: SimTime,
     ) -> impl Iterator<Item = (NodeId, u16, Duration)> + '_ {
         (0..).zip(&self.list).flat_map(move |(number, host)| {
-            let ports = host.time_wait.iter().filter(move |(_, until)| **until > now);
-            ports.map(move |(port, until)| (NodeId(number), *port, *until - now))
+            let ports = host.time_wait.iter().filter(move |(_, kept)| kept.until > now);
+            ports.map(move |(port, kept)| (NodeId(number), *port, kept.until - now))
         })
     }
 
@@ -238,7 +252,7 @@ impl Host {
 
     /// A free port for a connection, or for port 0.
     pub(crate) fn free_port(&mut self, protocol: Protocol, now: SimTime) -> Option<u16> {
-        self.time_wait.retain(|_, until| *until > now);
+        self.time_wait.retain(|_, kept| kept.until > now);
         for _ in EPHEMERAL {
             let port = self.next_port;
             self.next_port = if port == *EPHEMERAL.end() { *EPHEMERAL.start() } else { port + 1 };
@@ -251,21 +265,27 @@ impl Host {
         None
     }
 
-    /// One more end of a connection has this port.
-    pub(crate) fn connect(&mut self, port: u16) {
-        *self.connected.entry(port).or_insert(0) += 1;
+    /// One more end of a connection has this port, and shares it or not.
+    pub(crate) fn connect(&mut self, port: u16, shares: bool) {
+        let ends = self.connected.entry(port).or_default();
+        ends.all += 1;
+        ends.firm += u32::from(!shares);
     }
 
     /// One less; it keeps the port for a while where it closed first.
-    pub(crate) fn disconnect(&mut self, port: u16, waits: bool, now: SimTime) {
-        if let Some(count) = self.connected.get_mut(&port) {
-            *count -= 1;
-            if *count == 0 {
+    pub(crate) fn disconnect(&mut self, port: u16, shares: bool, waits: bool, now: SimTime) {
+        if let Some(ends) = self.connected.get_mut(&port) {
+            ends.all -= 1;
+            ends.firm -= u32::from(!shares);
+            if ends.all == 0 {
                 self.connected.remove(&port);
             }
         }
         if waits {
-            self.time_wait.insert(port, now + TIME_WAIT);
+            let known =
+                self.time_wait.get(&port).is_none_or(|kept| kept.until <= now || kept.shares);
+            let kept = Lingering { until: now + TIME_WAIT, shares: shares && known };
+            self.time_wait.insert(port, kept);
         }
     }
 
@@ -286,9 +306,12 @@ impl Host {
         if bindings.iter().any(|other| other.overlaps(own) && !shares(other)) {
             return true;
         }
-        let lingers = self.connected.contains_key(&port)
-            || self.time_wait.get(&port).is_some_and(|until| *until > now);
-        protocol == Protocol::Tcp && bindings.is_empty() && lingers && !own.reuse_address
+        // A port is shared where both sides do.
+        let clashes = |shares: bool| !shares || !own.reuse_address;
+        let ends = self.connected.get(&port).is_some_and(|ends| clashes(ends.firm == 0));
+        let kept = self.time_wait.get(&port).filter(|kept| kept.until > now);
+        let lingers = ends || kept.is_some_and(|kept| clashes(kept.shares));
+        protocol == Protocol::Tcp && bindings.is_empty() && lingers
     }
 }
 
@@ -342,6 +365,12 @@ fn loopback(ip: IpAddr) -> IpAddr {
         IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
     }
+}
+
+/// Is it many at once?
+pub(crate) fn is_many(ip: IpAddr) -> bool {
+    let ip = ip.to_canonical();
+    ip.is_multicast() || is_broadcast(ip)
 }
 
 /// Is it 255.255.255.255?

@@ -128,11 +128,15 @@ impl World {
 
     /// From now on it talks to one peer.
     pub(crate) fn udp_connect(&mut self, key: SocketKey, to: SocketAddr) -> Result<()> {
-        let node = self.entry(key)?.node;
+        let entry = self.entry(key)?;
+        let (node, broadcasts) = (entry.node, entry.options.broadcast);
         let source = self.ways.hosts.source(node, to.ip())?;
         let udp = self.udp_mut(key)?;
         if udp.is_v6 != to.is_ipv6() {
             return Err(Errno::FAMILY);
+        }
+        if is_broadcast(to.ip()) && !broadcasts {
+            return Err(Errno::ACCESS);
         }
         let to = if to.ip().is_unspecified() { SocketAddr::new(source, to.port()) } else { to };
         udp.peer = Some(to);
@@ -158,6 +162,10 @@ impl World {
         if let Some(error) = udp.error.take() {
             return Err(error);
         }
+        // Linux looks at the port of an address that it is given here, and at no other.
+        if to.is_some_and(|to| to.port() == 0) {
+            return Err(Errno::INVALID);
+        }
         let to = to.or(udp.peer).ok_or(Errno::DESTINATION_REQUIRED)?;
         let (is_v6, local) = (udp.is_v6, udp.local.ok_or(Errno::INVALID)?);
         if to.is_ipv6() && !is_v6 {
@@ -168,9 +176,6 @@ impl World {
         }
         if is_broadcast(to.ip()) && !broadcasts {
             return Err(Errno::ACCESS);
-        }
-        if to.port() == 0 {
-            return Err(Errno::INVALID);
         }
         let source = self.ways.hosts.source(node, to.ip())?;
         let ip = if local.ip().is_unspecified() { source } else { local.ip() };

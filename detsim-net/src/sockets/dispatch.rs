@@ -16,6 +16,9 @@ use crate::tcp::calls::Readiness;
 use crate::unix::{Stream, Unix};
 use crate::waits::Side;
 
+/// The most parts that one call takes on Linux; std and tokio give it no more of those they have.
+const PARTS_MAX: usize = 1_024;
+
 /// Whether an operation that may wait begins.
 pub(super) enum Begins {
     Now,
@@ -33,6 +36,7 @@ impl World {
         buffers: &mut [IoSliceMut<'_>],
         peeks: bool,
     ) -> Result<usize> {
+        let (buffers, _) = buffers.split_at_mut(buffers.len().min(PARTS_MAX));
         match &self.entry(key)?.kind {
             SocketKind::Unix(Unix::Stream(Stream { read, .. }) | Unix::Receiver(read)) => {
                 let channel = *read;
@@ -48,6 +52,7 @@ impl World {
         key: SocketKey,
         buffers: &[IoSlice<'_>],
     ) -> Result<usize> {
+        let buffers = &buffers[..buffers.len().min(PARTS_MAX)];
         match &self.entry(key)?.kind {
             SocketKind::Unix(Unix::Stream(Stream { write, .. }) | Unix::Sender(write)) => {
                 let channel = *write;

@@ -37,7 +37,7 @@ impl World {
         let end = &mut self.connection_mut(connection)?.ends[side];
         match (end.phase, end.error.take()) {
             (_, Some(error)) => Err(error),
-            (Phase::SynSent, None) => Err(Errno::AGAIN),
+            (Phase::SynSent | Phase::SynReceived, None) => Err(Errno::AGAIN),
             _ => Ok(()),
         }
     }

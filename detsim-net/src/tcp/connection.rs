@@ -42,6 +42,8 @@ pub(crate) struct Connection {
 pub(crate) struct End {
     pub(crate) node: NodeId,
     pub(crate) local: SocketAddr,
+    /// `SO_REUSEADDR`, as it was when the connection began.
+    pub(crate) shares_port: bool,
     pub(crate) phase: Phase,
     /// `None` before it is accepted and after it is closed.
     pub(crate) socket: Option<SocketKey>,
@@ -102,6 +104,7 @@ impl End {
         Self {
             node,
             local,
+            shares_port: false,
             phase: Phase::Gone,
             socket: None,
             error: None,
@@ -224,13 +227,13 @@ impl World {
         if phase == Phase::Gone {
             return;
         }
-        let (node, port) = (end.node, end.local.port());
+        let (node, port, shares) = (end.node, end.local.port(), end.shares_port);
         end.keepalive_due = None;
         if let Some(deadline) = connection.ends[1 - side].keepalive_due {
             // Its next question has another answer than before.
             self.ways.push_doubtful(deadline, What::Connection(key, Step::Keepalive(1 - side)));
         }
-        self.ways.hosts.of(node).disconnect(port, waits, kernel.now());
+        self.ways.hosts.of(node).disconnect(port, shares, waits, kernel.now());
         if phase == Phase::SynReceived
             && let Some(listener) = listener.and_then(|listener| self.listener_mut(listener))
         {

@@ -18,7 +18,7 @@ use super::keepalive::Keepalive;
 use super::lane::Lane;
 use super::{ConnectionKey, Listener, State};
 use crate::errno::{Errno, Result};
-use crate::host::{Protocol, with_port};
+use crate::host::{Protocol, is_many, with_port};
 use crate::link::Partition;
 use crate::options::Options;
 use crate::sockets::{Packet, SocketKey, SocketKind, What, World, describe};
@@ -95,11 +95,15 @@ impl World {
         if tcp.is_v6 != to.is_ipv6() {
             return Err(Errno::FAMILY);
         }
-        let node = self.entry(key)?.node;
+        if is_many(to.ip()) {
+            return Err(Errno::NETWORK_UNREACHABLE);
+        }
+        let entry = self.entry(key)?;
+        let (node, shares) = (entry.node, entry.options.reuse_address);
         let (local, to) = self.addresses_of(kernel, node, key, local, to)?;
         let peer = self.ways.hosts.route(node, to.ip());
         let connection = self.connecting(key, node, local, peer, to)?;
-        self.ways.hosts.of(node).connect(local.port());
+        self.ways.hosts.of(node).connect(local.port(), shares);
         let connection = self.connections.insert(connection);
         self.tcp_mut(key)?.state = State::Connection { key: connection, side: 0 };
         if peer.is_none() {
@@ -151,7 +155,9 @@ impl World {
         let mut client = End::new(node, local);
         client.phase = Phase::SynSent;
         client.socket = Some(socket);
-        client.configure(&self.entry(socket)?.options);
+        let options = &self.entry(socket)?.options;
+        client.configure(options);
+        client.shares_port = options.reuse_address;
         self.connected += 1;
         Ok(Connection {
             ends: [client, End::new(peer.unwrap_or(node), to)],
@@ -260,13 +266,43 @@ impl World {
         }
         let address = connection.ends[1].local;
         let Some(listener) = self.listener_at(to, address) else {
-            return self.post_reset(kernel, key, 0);
+            return match self.crossing(key) {
+                Some(other) => self.cross(kernel, key, other),
+                None => self.post_reset(kernel, key, 0),
+            };
         };
         match self.listener_mut(listener) {
             Some(l) if l.queue.len() + l.half_open <= l.backlog => l.half_open += 1,
             _ => return self.expect_retry(kernel, key),
         }
         self.receive_syn(key, listener);
+        self.answer_syn(kernel, key);
+    }
+
+    /// The connection that the peer of this one has begun to it, from the same port to the same port.
+    fn crossing(&self, key: ConnectionKey) -> Option<ConnectionKey> {
+        let [own, peer] = &self.connections.get(key)?.ends;
+        let crosses = |other: &Connection| {
+            let [begins, ends] = &other.ends;
+            let at_peer = (begins.node, begins.local) == (peer.node, peer.local);
+            begins.phase == Phase::SynSent && at_peer && ends.local == own.local
+        };
+        let mut others = self.connections.iter().filter(|(other, _)| *other != key);
+        others.find(|(_, other)| crosses(other)).map(|(other, _)| other)
+    }
+
+    /// Two that connect to each other at once have one connection.
+    fn cross(&mut self, kernel: &mut Kernel, key: ConnectionKey, other: ConnectionKey) {
+        let Some(Connection { ends: [end, _], .. }) = self.connections.remove(other) else {
+            return;
+        };
+        self.ways.agenda.touch();
+        if let Some(Ok(tcp)) = end.socket.map(|socket| self.tcp_mut(socket)) {
+            tcp.state = State::Connection { key, side: 1 };
+        }
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.ends[1] = End { phase: Phase::SynReceived, ..end };
+        }
         self.answer_syn(kernel, key);
     }
 
@@ -282,8 +318,9 @@ impl World {
         let server = &mut connection.ends[1];
         server.phase = Phase::SynReceived;
         server.configure(&options);
+        server.shares_port = options.reuse_address;
         let (node, port) = (server.node, server.local.port());
-        self.ways.hosts.of(node).connect(port);
+        self.ways.hosts.of(node).connect(port, options.reuse_address);
     }
 
     fn answer_syn(&mut self, kernel: &mut Kernel, key: ConnectionKey) {
@@ -334,7 +371,10 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let server = &mut connection.ends[1];
         (server.phase, server.heard) = (Phase::Established, kernel.now());
-        let Some(socket) = connection.listener else { return };
+        let Some(socket) = connection.listener else {
+            self.watch_peer(kernel, key, 1);
+            return self.notify_end(kernel, key, 1, Side::Write);
+        };
         connection.is_queued = true;
         self.watch_peer(kernel, key, 1);
         match self.listener_mut(socket) {

@@ -329,3 +329,30 @@ fn the_same_seed_gives_the_same_run() {
     assert!(run(1) == run(1));
     assert!(run(1) != run(2));
 }
+
+#[test]
+fn two_that_connect_to_each_other_at_once_have_one_connection() {
+    /// Connects from a port of its own, says something, and hears what the other says.
+    async fn meet(own: &str, peer: &str, text: &'static [u8]) -> Vec<u8> {
+        let socket = Sockets::current().unwrap().tcp(false);
+        socket.bind(own.parse().unwrap()).unwrap();
+        socket.connect(peer.parse().unwrap()).unwrap();
+        poll_fn(|cx| socket.poll_connected(cx, How::poller(OpKind::Connect))).await.unwrap();
+        assert_eq!(socket.peer_addr().unwrap(), peer.parse().unwrap());
+        write(&socket, text).await.unwrap();
+        socket.shutdown().unwrap();
+        read_to_end(&socket).await.unwrap()
+    }
+    for seed in 0..50 {
+        let pair = Pair::new(seed);
+        if seed % 2 == 1 {
+            pair.net.set_drop_rate(0.2);
+        }
+        let [client, server] = ["10.0.0.1:700", "10.0.0.2:900"];
+        let other = pair.sim.node("server").spawn("server", meet(server, client, b"from b"));
+        let one = pair.sim.node("client").spawn("client", meet(client, server, b"from a"));
+        let heard = pair.sim.block_on(async move { (one.await.unwrap(), other.await.unwrap()) });
+        assert_eq!(heard.unwrap(), (b"from b".to_vec(), b"from a".to_vec()), "seed {seed}");
+        assert_eq!(pair.net.netstat().lines().filter(|line| line.contains("ESTAB")).count(), 0);
+    }
+}

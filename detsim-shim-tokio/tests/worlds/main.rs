@@ -63,6 +63,8 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "descriptors.rs"]
             pub(crate) mod descriptors;
+            #[path = "hostile.rs"]
+            pub(crate) mod hostile;
             #[path = "newcomers.rs"]
             pub(crate) mod newcomers;
             #[cfg(target_os = "linux")]
@@ -74,6 +76,9 @@ macro_rules! world {
             pub(crate) mod udp;
             #[path = "unix.rs"]
             pub(crate) mod unix;
+            #[cfg(target_os = "linux")]
+            #[path = "watched.rs"]
+            pub(crate) mod watched;
         }
     };
 }
@@ -141,6 +146,12 @@ programs! {
         broadcasts_need_permission the_same_port_twice a_dropped_socket_frees_its_port
         datagrams_reach_a_wildcard both_families_meet options_of_datagrams
         readiness_of_datagrams requests_and_answers;
+    hostile:
+        a_half_close_behind_much_that_nobody_has_read a_reset_in_the_middle_of_a_write
+        a_backlog_that_is_full more_parts_than_one_call_takes peeking_again_and_again
+        peeking_at_a_reset a_port_in_time_wait addresses_that_nobody_can_have
+        a_socket_that_talks_to_itself datagrams_without_room ports_that_overlap
+        a_storm_of_clients_that_are_gone;
     newcomers:
         requests_in_a_row_are_answered_in_a_row a_hundred_connects_at_once_are_all_served
         a_reader_that_gives_up_closes_and_the_writer_hears_of_it
@@ -172,4 +183,7 @@ programs! {
         a_stream_goes_to_std_and_back a_thread_serves_with_std errors_of_std
         halves_and_clones_of_std datagrams_of_std names_of_std
         what_is_connected_can_be_accepted_at_once;
+    watched:
+        an_echo_over_watched_streams_of_std changes_of_a_watched_stream_are_told_once
+        a_writer_waits_by_its_descriptor an_error_of_a_watched_socket_is_told;
 }
