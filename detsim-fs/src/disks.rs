@@ -220,6 +220,16 @@ impl Disks {
         Ok(self.number(node, handle))
     }
 
+    /// Opens a new file without a name. See [`Volume::open_nameless`].
+    ///
+    /// # Errors
+    /// Those of [`Volume::open_nameless`].
+    pub fn open_nameless(&self, dir: &Path, flags: OpenFlags, mode: u32) -> Outcome<i32> {
+        let node = self.node();
+        let handle = self.volume(node, |volume| volume.open_nameless(dir, flags, mode))?;
+        Ok(self.number(node, handle))
+    }
+
     /// Gives `f` the file system; relative paths begin in an open directory.
     ///
     /// # Errors

@@ -69,6 +69,7 @@ errnos! {
     ENAMETOOLONG = 36 / 63, "A name of more than 255 bytes, or a path of more than 4095.";
     ENOTEMPTY = 39 / 66, "A directory with something in it.";
     EOPNOTSUPP = 95 / 102, "This file system has no such thing.";
+    EOVERFLOW = 75 / 84, "A number that is too large for its place.";
     ELOOP = 40 / 62, "More than 40 symbolic links, or one where none may be.";
 }
 

@@ -8,7 +8,7 @@
 //! Its parts: `contents.rs` (bytes of a file), `tree.rs` (inodes and names), `walk.rs` (paths),
 //! `change.rs` and `journal.rs` (what is not durable yet), `order.rs` (what may be durable without
 //! what), `crash.rs` (who survives), `handles.rs` (open files), `memory.rs` (file systems beside the disk),
-//! `names.rs`, `files.rs`, `room.rs` (the calls).
+//! `names.rs`, `files.rs`, `locks.rs`, `nameless.rs`, `room.rs` (the calls).
 //!
 //! # Invariants
 //! - `live` is what calls see: every change carried out in order. `medium` is the durable changes,
@@ -23,7 +23,9 @@ mod device;
 mod files;
 mod handles;
 mod journal;
+mod locks;
 mod memory;
+mod nameless;
 mod names;
 mod order;
 mod ranges;
@@ -175,6 +177,8 @@ pub struct Volume {
     pages: u64,
     /// Files whose room changed since their last sync.
     resized: BTreeSet<Ino>,
+    /// Files without a name that may get one.
+    nameable: BTreeSet<Ino>,
     next_ino: u64,
     /// How many there are beside the disk.
     file_systems: u32,
@@ -194,6 +198,7 @@ impl Volume {
             handles: Handles::default(),
             pages: 0,
             resized: BTreeSet::new(),
+            nameable: BTreeSet::new(),
             next_ino: ROOT.0 + 1,
             file_systems: 0,
             cwd: ROOT,
@@ -351,6 +356,7 @@ impl Volume {
         self.live = self.medium.clone();
         self.pages = self.live.pages();
         self.resized.clear();
+        self.nameable.clear();
         self.kill();
         outcome
     }
@@ -430,6 +436,7 @@ impl Volume {
         }
         self.pages -= self.pages_of(ino);
         self.resized.remove(&ino);
+        self.nameable.remove(&ino);
         self.live.remove(ino);
         self.bury_on_medium(ino);
     }

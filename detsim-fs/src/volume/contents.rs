@@ -107,6 +107,20 @@ impl Contents {
         len
     }
 
+    /// The first byte from `at` on that is stored.
+    pub(crate) fn stored_from(&self, at: u64) -> Option<u64> {
+        let (page, _) = self.pages.range(at / PAGE as u64..).next()?;
+        Some(at.max(page * PAGE as u64))
+    }
+
+    /// The first byte from `at` on that is not stored.
+    pub(crate) fn hole_from(&self, at: u64) -> u64 {
+        let first = at / PAGE as u64;
+        let stored = self.pages.range(first..).zip(first..);
+        let there = stored.take_while(|((page, _), wanted)| *page == wanted).count() as u64;
+        at.max((first + there) * PAGE as u64)
+    }
+
     /// Puts bytes at `offset`; the size stays.
     pub(crate) fn write(&mut self, offset: u64, bytes: &[u8]) {
         for piece in pieces(offset, bytes.len()) {

@@ -1,7 +1,7 @@
 //! The calls on open files.
 //!
-//! Owns: opening, reading, writing, sizes, positions, syncs, locks. Does not own: names
-//! (`names.rs`).
+//! Owns: opening, reading, writing, sizes, positions, syncs. Does not own: names (`names.rs`), locks
+//! (`locks.rs`).
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,8 +9,7 @@ use std::rc::Rc;
 
 use super::change::Change;
 use super::contents::{Contents, PAGE};
-use super::handles::{Handle, LockKind};
-use super::ranges::{ByteRange, LockOwner};
+use super::handles::Handle;
 use super::tree::{Ino, Kind};
 use super::walk::{Access, Last, Place};
 use super::{OpenFlags, Volume};
@@ -25,8 +24,12 @@ const POSITION_MAX: u64 = i64::MAX as u64;
 pub enum Seek {
     /// The position.
     Current(i64),
+    /// The first byte at this position or behind it that takes room.
+    Data(u64),
     /// The end.
     End(i64),
+    /// The first position that is this one or behind it at which nothing takes room: the end is one.
+    Hole(u64),
     /// The beginning.
     Start(u64),
 }
@@ -78,6 +81,7 @@ impl Volume {
     fn open_known(&mut self, ino: Ino, flags: OpenFlags, place: &Place) -> Outcome<Ino> {
         let inode = self.live.at(ino);
         match inode.kind {
+            Kind::Symlink(_) if flags.directory => return Err(Errno::ENOTDIR),
             Kind::Symlink(_) if !flags.path_only => return Err(Errno::ELOOP),
             Kind::Fifo if !flags.path_only => return Err(Errno::ENXIO),
             Kind::Dir(_) if flags.writes() || flags.create || flags.truncate => {
@@ -398,10 +402,16 @@ impl Volume {
     /// Moves the position and gives it.
     ///
     /// # Errors
-    /// `EBADF`; `EINVAL` where it would be before the beginning or past the largest size.
+    /// `EBADF`; `EINVAL` where it would be before the beginning or past the largest size; `ENXIO` for bytes
+    /// or holes behind the last.
     pub fn seek(&mut self, handle: Handle, to: Seek) -> Outcome<u64> {
         let open = self.handles.find(handle)?;
+        if open.flags.path_only {
+            return Err(Errno::EBADF);
+        }
         let target = match to {
+            Seek::Data(from) => Some(self.next_stored(open.ino, from)?),
+            Seek::Hole(from) => Some(self.next_hole(open.ino, from)?),
             Seek::Start(offset) => Some(offset),
             Seek::Current(by) => open.offset.checked_add_signed(by),
             Seek::End(by) => self.size_of(open.ino).checked_add_signed(by),
@@ -410,7 +420,7 @@ impl Volume {
         let open = self.handles.find_mut(handle)?;
         open.offset = target;
         if target == 0 {
-            open.listing = None;
+            (open.listing, open.told) = (None, 0);
         }
         Ok(target)
     }
@@ -495,91 +505,6 @@ impl Volume {
         if let (Some(times), Some(inode)) = (times, self.medium.at_mut(ino)) {
             inode.times = times;
         }
-    }
-
-    // ------------------------------------------------------------ locks
-
-    /// Locks a file, or changes how it is locked. A lock belongs to the open file and ends with its
-    /// last handle; it keeps nobody from reading and writing.
-    ///
-    /// # Errors
-    /// `EAGAIN` where another open file's lock forbids it, `EBADF`.
-    pub fn try_lock(&mut self, handle: Handle, kind: LockKind) -> Outcome<()> {
-        match self.handles.try_lock(handle, kind)? {
-            true => Ok(()),
-            false => Err(Errno::EAGAIN),
-        }
-    }
-
-    /// Locks a part of a file, or gives it back (`None`).
-    ///
-    /// # Errors
-    /// `EAGAIN` where another owner's lock forbids it; `EBADF`, also where the file is not open for
-    /// reading, or for writing, as the lock demands.
-    pub fn try_lock_range(
-        &mut self,
-        handle: Handle,
-        owner: LockOwner,
-        range: ByteRange,
-        kind: Option<LockKind>,
-    ) -> Outcome<()> {
-        if let Some(kind) = kind {
-            let flags = self.handles.find(handle)?.flags;
-            let allows = match kind {
-                LockKind::Exclusive => flags.writes(),
-                LockKind::Shared => flags.read,
-            };
-            if !allows {
-                return Err(Errno::EBADF);
-            }
-            if self.range_obstacle(handle, owner, range, kind)?.is_some() {
-                return Err(Errno::EAGAIN);
-            }
-        }
-        let (ino, owner) = self.range_owner(handle, owner)?;
-        self.handles.ranges.set(ino, owner, range, kind);
-        Ok(())
-    }
-
-    /// A lock of a part of a file that another owner has, and that forbids this one.
-    ///
-    /// # Errors
-    /// `EBADF`.
-    pub fn range_obstacle(
-        &self,
-        handle: Handle,
-        owner: LockOwner,
-        range: ByteRange,
-        kind: LockKind,
-    ) -> Outcome<Option<(LockKind, ByteRange)>> {
-        let (ino, owner) = self.range_owner(handle, owner)?;
-        Ok(self.handles.ranges.obstacle(ino, owner, kind, range))
-    }
-
-    fn range_owner(&self, handle: Handle, owner: LockOwner) -> Outcome<(Ino, u64)> {
-        let ino = self.handles.find(handle)?.ino;
-        Ok(match owner {
-            LockOwner::OpenFile => (ino, self.handles.key(handle)?),
-            LockOwner::Process => (ino, super::ranges::PROCESS),
-        })
-    }
-
-    /// The number of the open file behind a handle: duplicates of a handle share it.
-    pub(crate) fn open_number(&self, handle: Handle) -> Outcome<u64> {
-        self.handles.key(handle)
-    }
-
-    /// The numbers of the open files that have a lock of the file `ino`.
-    pub(crate) fn locked_by(&self, ino: u64) -> Vec<u64> {
-        self.handles.lockers(Ino(ino))
-    }
-
-    /// Gives a lock back; nothing happens where there is none.
-    ///
-    /// # Errors
-    /// `EBADF`.
-    pub fn unlock(&mut self, handle: Handle) -> Outcome<()> {
-        self.handles.unlock(handle)
     }
 }
 

@@ -5,7 +5,8 @@
 //!
 //! Invariants: a handle's number is never used again; an inode is held while a handle to it is open.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::OpenFlags;
 use super::ranges::{PROCESS, Ranges};
@@ -31,8 +32,10 @@ pub(crate) struct Open {
     pub(crate) ino: Ino,
     pub(crate) flags: OpenFlags,
     pub(crate) offset: u64,
-    /// Of a directory that is being listed: the names that are still to be told.
-    pub(crate) listing: Option<VecDeque<Name>>,
+    /// Of a directory that is being listed: its names.
+    pub(crate) listing: Option<Rc<[Name]>>,
+    /// How many of them have been told.
+    pub(crate) told: usize,
     /// How many failures of its file's write back it has been told of.
     pub(crate) failures_told: u64,
     handles: u32,
@@ -63,8 +66,16 @@ impl Handles {
 
     pub(crate) fn open(&mut self, ino: Ino, flags: OpenFlags) -> Handle {
         let failures_told = self.failures.get(&ino).copied().unwrap_or(0);
-        let open =
-            Open { ino, flags, offset: 0, listing: None, failures_told, handles: 0, lock: None };
+        let open = Open {
+            ino,
+            flags,
+            offset: 0,
+            listing: None,
+            told: 0,
+            failures_told,
+            handles: 0,
+            lock: None,
+        };
         let key = self.number();
         self.open.insert(key, open);
         *self.held.entry(ino).or_default() += 1;
@@ -150,7 +161,11 @@ impl Handles {
     /// Takes a lock, or changes its kind; false where others' locks forbid it.
     pub(crate) fn try_lock(&mut self, handle: Handle, kind: LockKind) -> Outcome<bool> {
         let key = *self.of.get(&handle).ok_or(Errno::EBADF)?;
-        let ino = self.find(handle)?.ino;
+        let open = self.find(handle)?;
+        if open.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        let ino = open.ino;
         let others = self.open.iter().filter(|(other, open)| **other != key && open.ino == ino);
         let mut locks = others.filter_map(|(_, open)| open.lock);
         let is_free = match kind {
@@ -176,7 +191,11 @@ impl Handles {
     }
 
     pub(crate) fn unlock(&mut self, handle: Handle) -> Outcome<()> {
-        self.find_mut(handle)?.lock = None;
+        let open = self.find_mut(handle)?;
+        if open.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        open.lock = None;
         Ok(())
     }
 }

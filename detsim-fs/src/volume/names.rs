@@ -13,7 +13,7 @@ use detsim_executor::rng::hash_bytes;
 use super::Volume;
 use super::change::{Change, Entry};
 use super::contents::PAGE;
-use super::handles::Handle;
+use super::handles::{Handle, Open};
 use super::tree::{Dir, Ino, Inode, Kind, ROOT, Times, nanos};
 use super::walk::{Access, Last, Place};
 use crate::errno::{Errno, Outcome};
@@ -233,16 +233,35 @@ impl Volume {
     pub fn next_entry(&mut self, handle: Handle) -> Outcome<Option<DirEntry>> {
         let ino = self.handles.find(handle)?.ino;
         let dir = self.live.at(ino).dir().ok_or(Errno::ENOTDIR)?;
-        let open = self.handles.find_mut(handle)?;
-        let listing = open.listing.get_or_insert_with(|| {
+        let Open { listing, told, .. } = self.handles.find_mut(handle)?;
+        let listing = listing.get_or_insert_with(|| {
             let mut names: Vec<_> =
                 dir.entries.keys().map(|name| (place(name), Rc::clone(name))).collect();
             names.sort_unstable();
             names.into_iter().map(|(_, name)| name).collect()
         });
-        let next = std::iter::from_fn(|| listing.pop_front())
-            .find_map(|name| dir.entries.get(&name).map(|ino| (name, *ino)));
+        let left = listing.get(*told..).unwrap_or_default().iter().inspect(|_| *told += 1);
+        let mut there =
+            left.filter_map(|name| dir.entries.get(name).map(|ino| (Rc::clone(name), *ino)));
+        let next = there.next();
         Ok(next.map(|(name, ino)| self.entry(&name, ino)))
+    }
+
+    /// How many names of an open directory have been told.
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub fn entries_told(&self, handle: Handle) -> Outcome<usize> {
+        Ok(self.handles.find(handle)?.told)
+    }
+
+    /// The names of an open directory are told again from one on.
+    ///
+    /// # Errors
+    /// `EBADF`.
+    pub fn tell_again(&mut self, handle: Handle, told: usize) -> Outcome<()> {
+        self.handles.find_mut(handle)?.told = told;
+        Ok(())
     }
 
     fn entry(&self, name: &[u8], ino: Ino) -> DirEntry {
@@ -375,6 +394,13 @@ impl Volume {
     /// is on another file system, and those of walking a path.
     pub fn hard_link(&mut self, original: &Path, link: &Path) -> Outcome<()> {
         let ino = self.walker().find(original, Last::Keep)?;
+        let at = self.entry_for(ino, link)?;
+        self.make(Change::Link { at, ino });
+        Ok(())
+    }
+
+    /// Another name for a file.
+    pub(super) fn entry_for(&self, ino: Ino, link: &Path) -> Outcome<Entry> {
         let at = self.free_file_entry(link)?;
         if ino.file_system() != at.dir.file_system() {
             return Err(Errno::EXDEV);
@@ -385,8 +411,7 @@ impl Volume {
         if self.live.at(ino).links >= LINKS_MAX && !ino.is_in_memory() {
             return Err(Errno::EMLINK);
         }
-        self.make(Change::Link { at, ino });
-        Ok(())
+        Ok(at)
     }
 
     /// Makes a symbolic link.
@@ -478,8 +503,11 @@ impl Volume {
         read_ns: Option<i64>,
         written_ns: Option<i64>,
     ) -> Outcome<()> {
-        let ino = self.handles.find(handle)?.ino;
-        self.change_times(ino, read_ns, written_ns);
+        let open = self.handles.find(handle)?;
+        if open.flags.path_only {
+            return Err(Errno::EBADF);
+        }
+        self.change_times(open.ino, read_ns, written_ns);
         Ok(())
     }
 

@@ -114,6 +114,19 @@ impl Volume {
         }
     }
 
+    pub(super) fn next_stored(&self, ino: Ino, from: u64) -> Outcome<u64> {
+        let file = self.live.at(ino).file().ok_or(Errno::EINVAL)?;
+        file.stored_from(from).filter(|at| *at < file.size()).ok_or(Errno::ENXIO)
+    }
+
+    pub(super) fn next_hole(&self, ino: Ino, from: u64) -> Outcome<u64> {
+        let file = self.live.at(ino).file().ok_or(Errno::EINVAL)?;
+        match from < file.size() {
+            true => Ok(file.hole_from(from).min(file.size())),
+            false => Err(Errno::ENXIO),
+        }
+    }
+
     /// Changes the room that a file takes, and counts it.
     fn change_room(&mut self, ino: Ino, f: impl FnOnce(&mut super::contents::Contents)) {
         let before = self.pages_of(ino);

@@ -2,7 +2,7 @@
 //!
 //! Owns: which calls are the simulation's (this file), and the functions themselves: those on paths
 //! (`fs/paths.rs`) and on paths within a directory (`fs/at.rs`), on descriptors (`fs/descriptors.rs`) and
-//! with several parts (`fs/vectors.rs`), on streams of directories (`fs/directories.rs`), on whole disks
+//! with several parts (`fs/vectors.rs`), that copy (`fs/copies.rs`), on streams of directories (`fs/directories.rs`), on whole disks
 //! (`fs/whole.rs`), on FIFOs (`fs/fifo.rs`), their names without a 64 (`fs/narrow.rs`), and what they hand
 //! back (`fs/shapes.rs`). Does not own: what a call does, which is `detsim_fs`'s.
 //!
@@ -22,6 +22,7 @@
 #![expect(unsafe_code, reason = "functions that libc's callers link to")]
 
 mod at;
+mod copies;
 mod descriptors;
 mod directories;
 mod fifo;
@@ -244,6 +245,7 @@ fn set_errno(errno: c_int) {
 /// Has the linker take these functions, where nothing else of their file is used.
 pub(crate) fn link_in() {
     at::link_in();
+    copies::link_in();
     descriptors::link_in();
     directories::link_in();
     fifo::link_in();

@@ -11,7 +11,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use detsim_fs::{Cost, Disks, Errno, FileKind, Outcome, Volume};
-use libc::{AT_FDCWD, AT_SYMLINK_NOFOLLOW, c_char, c_int, c_long, c_uint};
+use libc::{
+    AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_FOLLOW, AT_SYMLINK_NOFOLLOW, c_char, c_int, c_long, c_uint,
+};
 use libc::{gid_t, mode_t, size_t, ssize_t, timespec, uid_t};
 
 use super::super::real::real;
@@ -28,7 +30,7 @@ type Place<'a> = Outcome<(Rc<Disks>, Cow<'a, Path>)>;
 unsafe fn place<'a>(dir: c_int, path: *const c_char) -> Option<Place<'a>> {
     // SAFETY: the caller vouches for it.
     let (disks, path) = unsafe { of_path(path) }?;
-    if dir == AT_FDCWD || path.is_absolute() {
+    if dir == AT_FDCWD || path.is_absolute() || path.as_os_str().is_empty() {
         return Some(Ok((disks, Cow::Borrowed(path))));
     }
     let known = of_fd(dir)?;
@@ -91,9 +93,10 @@ macro_rules! at {
 }
 
 at! {
-    fn unlinkat, unlink(), 0, Rename, |volume, at, flags| match flags & libc::AT_REMOVEDIR {
+    fn unlinkat, unlink(), 0, Rename, |volume, at, flags| match flags {
         0 => volume.remove_file(at),
-        _ => volume.remove_dir(at),
+        libc::AT_REMOVEDIR => volume.remove_dir(at),
+        _ => Err(Errno::EINVAL),
     }, |dir, path, flags| system!(SYS_unlinkat, dir, path, flags) as c_int;
     fn fchmodat, chmod(mode: mode_t), 0, Write, |volume, at, flags| {
         if flags & AT_SYMLINK_NOFOLLOW != 0
@@ -165,6 +168,9 @@ unsafe extern "C-unwind" fn utimensat(
                 Ok(times) => times,
                 Err(errno) => return done(Err(errno)),
             };
+            if flags & !(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) != 0 {
+                return done(Err(Errno::EINVAL));
+            }
             let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
             changes(found, Cost::Write, |volume, at| {
                 volume.set_path_times(at, follows, read, written)
@@ -242,6 +248,27 @@ unsafe extern "C-unwind" fn renameat2(
         .unwrap_or_else(|| system!(SYS_renameat2, from_dir, from, to_dir, to, flags) as c_int)
 }
 
+/// The open file that a call gives another name, where it names none by a path: by its number alone, or by its
+/// name among the system's, as `open(2)` has it.
+///
+/// # Safety
+/// `path` is null or ends in a zero.
+unsafe fn open_file(dir: c_int, path: *const c_char, flags: c_int) -> Option<c_int> {
+    if !is_place(path, 1) {
+        return None;
+    }
+    // SAFETY: the caller vouches for it.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    let fd = match path.strip_prefix(b"/proc/self/fd/") {
+        Some(number) if flags & AT_SYMLINK_FOLLOW != 0 => {
+            str::from_utf8(number).ok()?.parse().ok()?
+        }
+        None if path.is_empty() && flags & AT_EMPTY_PATH != 0 => dir,
+        _ => return None,
+    };
+    of_fd(fd).map(|_| fd)
+}
+
 /// # Safety
 /// As of libc's `linkat`.
 #[unsafe(no_mangle)]
@@ -252,9 +279,21 @@ unsafe extern "C-unwind" fn linkat(
     to: *const c_char,
     flags: c_int,
 ) -> c_int {
-    let link = |volume: &mut Volume, from: &Path, to: &Path| match flags & libc::AT_SYMLINK_FOLLOW {
+    // SAFETY: the caller vouches for the paths.
+    if let Some(fd) = unsafe { open_file(from_dir, from, flags) } {
+        // SAFETY: as above.
+        let Some(place) = (unsafe { place(to_dir, to) }) else { return done(Err(Errno::EXDEV)) };
+        let link = |disks: &Disks, to: &Path| {
+            disks.blocking(Cost::Write, |disks| {
+                disks.with(fd, |volume, of| volume.link_open(of, to))
+            })
+        };
+        return done(place.and_then(|(disks, to)| link(&disks, &to)));
+    }
+    let link = |volume: &mut Volume, from: &Path, to: &Path| match flags & !AT_EMPTY_PATH {
         0 => volume.hard_link(from, to),
-        _ => volume.canonicalize(from).and_then(|from| volume.hard_link(&from, to)),
+        AT_SYMLINK_FOLLOW => volume.canonicalize(from).and_then(|from| volume.hard_link(&from, to)),
+        _ => Err(Errno::EINVAL),
     };
     // SAFETY: the caller vouches for the paths.
     unsafe { two([from_dir, to_dir], [from, to], Cost::Write, link) }
@@ -312,7 +351,17 @@ unsafe extern "C-unwind" fn faccessat(
     // SAFETY: the caller vouches for the path.
     if let Some(found) = unsafe { seen(dir, path) } {
         let wants = |bit: c_int| mode & bit != 0;
+        let known = AT_SYMLINK_NOFOLLOW | libc::AT_EACCESS | AT_EMPTY_PATH;
+        if mode & !(libc::R_OK | libc::W_OK | libc::X_OK) != 0 || flags & !known != 0 {
+            return done(Err(Errno::EINVAL));
+        }
         let ask = |volume: &mut Volume, at: &Path| {
+            if flags & AT_SYMLINK_NOFOLLOW != 0
+                && volume.symlink_metadata(at)?.kind == FileKind::Symlink
+            {
+                // Whoever finds it may do everything with it.
+                return Ok(());
+            }
             volume.access(at, wants(libc::R_OK), wants(libc::W_OK), wants(libc::X_OK))
         };
         let asked = found.and_then(|(disks, at)| match look(&disks, |volume| ask(volume, &at)) {
@@ -340,6 +389,24 @@ unsafe extern "C-unwind" fn access(path: *const c_char, mode: c_int) -> c_int {
     unsafe { faccessat(AT_FDCWD, path, mode, 0) }
 }
 
+/// Writes as much of a path as there is place for.
+///
+/// # Safety
+/// `to` is valid for writes of `len` bytes, where it [is a place](is_place).
+unsafe fn tell(path: &Path, to: *mut c_char, len: size_t) -> Outcome<usize> {
+    if len == 0 {
+        return Err(Errno::EINVAL);
+    }
+    if !is_place(to, len) {
+        return Err(Errno::EFAULT);
+    }
+    let path = path.as_os_str().as_bytes();
+    let len = path.len().min(len);
+    // SAFETY: the caller vouches for the place.
+    unsafe { to.cast::<u8>().copy_from_nonoverlapping(path.as_ptr(), len) };
+    Ok(len)
+}
+
 /// # Safety
 /// As of libc's `readlinkat`: the path ends in a zero, `to` is valid for `len` bytes.
 #[unsafe(no_mangle)]
@@ -349,6 +416,14 @@ unsafe extern "C-unwind" fn readlinkat(
     to: *mut c_char,
     len: size_t,
 ) -> ssize_t {
+    // SAFETY: the caller vouches for the path.
+    if let Some(fd) = unsafe { open_file(dir, path, AT_EMPTY_PATH) } {
+        let read = |disks: &Disks| disks.with(fd, |volume, of| volume.read_open_link(of));
+        let target = of_fd(fd).unwrap_or(Err(Errno::EBADF));
+        let target = target.and_then(|disks| disks.blocking(Cost::Read, read));
+        // SAFETY: the caller vouches for the place.
+        return answer(target.and_then(|target| unsafe { tell(&target, to, len) })) as ssize_t;
+    }
     // SAFETY: the caller vouches for the path.
     if let Some(found) = unsafe { seen(dir, path) } {
         let target = found.and_then(|(disks, at)| {
@@ -360,17 +435,8 @@ unsafe extern "C-unwind" fn readlinkat(
         match target {
             Ok(None) => {}
             Err(errno) => return answer::<c_long>(Err(errno)) as ssize_t,
-            Ok(Some(_)) if len == 0 => return answer::<c_long>(Err(Errno::EINVAL)) as ssize_t,
-            Ok(Some(_)) if !is_place(to, len) => {
-                return answer::<c_long>(Err(Errno::EFAULT)) as ssize_t;
-            }
-            Ok(Some(target)) => {
-                let target = target.as_os_str().as_bytes();
-                let len = target.len().min(len);
-                // SAFETY: the caller vouches for the place.
-                unsafe { to.cast::<u8>().copy_from_nonoverlapping(target.as_ptr(), len) };
-                return len as ssize_t;
-            }
+            // SAFETY: the caller vouches for the place.
+            Ok(Some(target)) => return answer(unsafe { tell(&target, to, len) }) as ssize_t,
         }
     }
     system!(SYS_readlinkat, dir, path, to, len) as ssize_t

@@ -247,7 +247,6 @@ fn what_is_no_part_of_a_run_is_refused() {
             dup2(fd, 77);
             chroot(c"/".as_ptr());
             splice(fd, nothing(), fd, nothing(), 1, 0);
-            copy_file_range(fd, nothing(), fd, nothing(), 1, 0);
         }
         // SAFETY: a mapping that is refused is none.
         let mapped = unsafe { libc::mmap(nothing(), 1, libc::PROT_READ, libc::MAP_SHARED, fd, 0) };
@@ -267,7 +266,6 @@ fn what_is_no_part_of_a_run_is_refused() {
             "dup2: error Some(9)",
             "chroot: error Some(1)",
             "splice: error Some(22)",
-            "copy_file_range: error Some(18)",
             "mmap: error Some(19)",
             "22 100600",
         ]

@@ -3,7 +3,6 @@
 //! A descriptor of a simulated disk is known by its number. One that is left over from a run that
 //! has ended, or from a process that was killed, closes without a word, as the system closed it then.
 
-use std::os::fd::RawFd;
 use std::slice;
 
 use detsim_executor::{OpKind, threads};
@@ -159,6 +158,8 @@ pub(super) extern "C" fn lseek64(fd: c_int, by: off64_t, whence: c_int) -> off64
             libc::SEEK_SET => Seek::Start(offset(by)?),
             libc::SEEK_CUR => Seek::Current(by),
             libc::SEEK_END => Seek::End(by),
+            libc::SEEK_DATA => Seek::Data(offset(by).map_err(|_| Errno::ENXIO)?),
+            libc::SEEK_HOLE => Seek::Hole(offset(by).map_err(|_| Errno::ENXIO)?),
             _ => return Err(Errno::EINVAL),
         };
         disks.with(fd, |volume, handle| volume.seek(handle, to))
@@ -266,6 +267,12 @@ pub(super) unsafe fn times(times: *const libc::timespec) -> Outcome<[Option<i64>
     }
     // SAFETY: the caller vouches for the times.
     let times = unsafe { slice::from_raw_parts(times, 2) };
+    let means = |nsec| {
+        (0..1_000_000_000).contains(&nsec) || [libc::UTIME_OMIT, libc::UTIME_NOW].contains(&nsec)
+    };
+    if !times.iter().all(|time| means(time.tv_nsec)) {
+        return Err(Errno::EINVAL);
+    }
     Ok([0, 1].map(|index| match times[index] {
         time if time.tv_nsec == libc::UTIME_OMIT => None,
         time if time.tv_nsec == libc::UTIME_NOW => Some(now_ns),
@@ -395,41 +402,6 @@ extern "C" fn dup2(from: c_int, to: c_int) -> c_int {
         true => -1,
         false => dup3(from, to, 0),
     }
-}
-
-/// A copy within the kernel is none that a simulated disk knows: std falls back to reading and
-/// writing.
-///
-/// # Safety
-/// As of libc's `copy_file_range`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn copy_file_range(
-    from: RawFd,
-    from_at: *mut off64_t,
-    to: RawFd,
-    to_at: *mut off64_t,
-    len: size_t,
-    flags: libc::c_uint,
-) -> ssize_t {
-    if of_fd(from).or_else(|| of_fd(to)).is_some() {
-        return answer::<c_long>(Err(Errno::EXDEV)) as ssize_t;
-    }
-    system!(SYS_copy_file_range, from, from_at, to, to_at, len, flags) as ssize_t
-}
-
-/// # Safety
-/// As of libc's `sendfile`.
-#[unsafe(no_mangle)]
-pub(super) unsafe extern "C" fn sendfile64(
-    to: RawFd,
-    from: RawFd,
-    at: *mut off64_t,
-    len: size_t,
-) -> ssize_t {
-    if of_fd(from).or_else(|| of_fd(to)).is_some() {
-        return answer::<c_long>(Err(Errno::EINVAL)) as ssize_t;
-    }
-    system!(SYS_sendfile, to, from, at, len) as ssize_t
 }
 
 /// # Safety

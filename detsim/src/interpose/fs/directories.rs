@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use detsim_executor::threads;
 use detsim_fs::{Cost, Errno, FileKind, OpenFlags, Outcome, Seek};
-use libc::{DIR, c_char, c_int, dirent64};
+use libc::{DIR, c_char, c_int, c_long, dirent64};
 
 use super::super::real::real;
 use super::{answer, is_input, is_of_system, of_fd, of_path, set_errno, shapes};
@@ -101,6 +101,56 @@ pub(super) unsafe extern "C" fn readdir64(of: *mut DIR) -> *mut dirent64 {
             set_errno(errno.raw());
             null_mut()
         }
+    }
+}
+
+/// # Safety
+/// As of libc's `readdir_r`: the stream is open, both places are valid for writes.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn readdir64_r(
+    of: *mut DIR,
+    to: *mut dirent64,
+    found: *mut *mut dirent64,
+) -> c_int {
+    let Some(fd) = descriptor(of) else {
+        return real!(
+            readdir64_r: fn(*mut DIR, *mut dirent64, *mut *mut dirent64) -> c_int, of, to, found
+        );
+    };
+    let next = of_fd(fd).unwrap_or(Err(Errno::EBADF));
+    match next.and_then(|disks| disks.with(fd, |volume, handle| volume.next_entry(handle))) {
+        Err(errno) => errno.raw(),
+        Ok(entry) => {
+            // SAFETY: the caller vouches for both places.
+            unsafe {
+                found.write(if entry.is_some() { to } else { null_mut() });
+                entry.into_iter().for_each(|entry| to.write(shapes::dirent(&entry)));
+            }
+            0
+        }
+    }
+}
+
+/// # Safety
+/// As of libc's `telldir`: the stream is open.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn telldir(of: *mut DIR) -> c_long {
+    let Some(fd) = descriptor(of) else {
+        return real!(telldir: fn(*mut DIR) -> c_long, of);
+    };
+    let told = of_fd(fd).unwrap_or(Err(Errno::EBADF));
+    answer(told.and_then(|disks| disks.with(fd, |volume, handle| volume.entries_told(handle))))
+}
+
+/// # Safety
+/// As of libc's `seekdir`: the stream is open, and the place one that `telldir` gave.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn seekdir(of: *mut DIR, place: c_long) {
+    let Some(fd) = descriptor(of) else {
+        return real!(seekdir: fn(*mut DIR, c_long) -> (), of, place);
+    };
+    if let (Some(Ok(disks)), Ok(place)) = (of_fd(fd), usize::try_from(place)) {
+        let _stays = disks.with(fd, |volume, handle| volume.tell_again(handle, place));
     }
 }
 

@@ -4,7 +4,7 @@
 
 use libc::{c_char, c_int, c_void, iovec, mode_t, off64_t, size_t, ssize_t};
 
-use super::{descriptors, directories, paths, vectors, whole};
+use super::{copies, descriptors, directories, paths, vectors, whole};
 
 macro_rules! same {
     ($( fn $narrow:ident($($argument:ident: $type:ty),*) -> $gives:ty = $wide:path; )+) => { $(
@@ -42,8 +42,10 @@ same! {
         = vectors::pwritev64;
     fn fstat(fd: c_int, to: *mut libc::stat64) -> c_int = descriptors::fstat64;
     fn sendfile(to: c_int, from: c_int, at: *mut off64_t, len: size_t) -> ssize_t
-        = descriptors::sendfile64;
+        = copies::sendfile64;
     fn readdir(of: *mut libc::DIR) -> *mut libc::dirent64 = directories::readdir64;
+    fn readdir_r(of: *mut libc::DIR, to: *mut libc::dirent64, found: *mut *mut libc::dirent64) -> c_int
+        = directories::readdir64_r;
     fn creat(path: *const c_char, mode: mode_t) -> c_int = creat64;
 }
 

@@ -87,6 +87,9 @@ unsafe extern "C-unwind" fn openat64(
         let open = |disks: Rc<Disks>| {
             let Some((_, path)) = simulated!(path) else { return Err(Errno::EFAULT) };
             let known = shapes::open_flags(flags);
+            if is_contradiction(flags) || flags & libc::O_TMPFILE == libc::O_TMPFILE {
+                return Err(Errno::EINVAL);
+            }
             disks.blocking(cost(known), |disks| disks.open_within(dir, path, known, mode))
         };
         return answer(disks.and_then(open)) as c_int;
@@ -96,12 +99,24 @@ unsafe extern "C-unwind" fn openat64(
 
 fn open_simulated(disks: &Disks, path: &Path, flags: c_int, mode: mode_t) -> Outcome<c_int> {
     let known = shapes::open_flags(flags);
+    if is_contradiction(flags) {
+        return Err(Errno::EINVAL);
+    }
+    if flags & libc::O_TMPFILE == libc::O_TMPFILE {
+        return disks.blocking(Cost::Write, |disks| disks.open_nameless(path, known, mode));
+    }
     disks.blocking(cost(known), |disks| match disks.open(path, known, mode) {
         Err(Errno::ENOENT) if known.create && take_up_parents(disks, path) => {
             disks.open(path, known, mode)
         }
         outcome => outcome,
     })
+}
+
+/// A directory cannot be made by opening it.
+fn is_contradiction(flags: c_int) -> bool {
+    let both = libc::O_CREAT | libc::O_DIRECTORY;
+    flags & both == both && flags & libc::O_PATH == 0
 }
 
 /// An open that may make or empty a file is a change.
@@ -174,16 +189,30 @@ unsafe extern "C-unwind" fn statx(
     mask: c_uint,
     to: *mut libc::statx,
 ) -> c_int {
+    const RESERVED: c_uint = 1 << 31;
     match known(dir, path, flags) {
+        Some(_) if mask & RESERVED != 0 => done(Err(Errno::EINVAL)),
         // SAFETY: the caller vouches for the place.
         Some(outcome) => done(outcome.and_then(|known| unsafe { put(to, shapes::statx(&known)) })),
         None => system!(SYS_statx, dir, path, flags, mask, to) as c_int,
     }
 }
 
+/// Flags that the calls for metadata know.
+const STAT_FLAGS: c_int = libc::AT_SYMLINK_NOFOLLOW
+    | libc::AT_NO_AUTOMOUNT
+    | libc::AT_EMPTY_PATH
+    | libc::AT_STATX_SYNC_TYPE;
+
 /// What a call for metadata gives; `None` where it is the system's.
 fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metadata>> {
     let (_, path) = match simulated!(path) {
+        Some(_)
+            if flags & !STAT_FLAGS != 0
+                || flags & libc::AT_STATX_SYNC_TYPE == libc::AT_STATX_SYNC_TYPE =>
+        {
+            return Some(Err(Errno::EINVAL));
+        }
         Some((_, path)) if path.as_os_str().is_empty() && flags & libc::AT_EMPTY_PATH != 0 => {
             let known = |volume: &mut Volume, handle| volume.handle_metadata(handle);
             return Some(of_fd(dir)?.and_then(|disks| on_file(&disks, dir, Cost::Read, known)));
@@ -214,6 +243,12 @@ fn known(dir: c_int, path: *const c_char, flags: c_int) -> Option<Outcome<Metada
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn realpath(path: *const c_char, to: *mut c_char) -> *mut c_char {
     if let Some((disks, path)) = looked_at!(path) {
+        // A relative path is one behind that of the current directory, which has to have one.
+        let stands = disks.names(|volume| volume.current_dir());
+        if let Some(errno) = stands.err().filter(|_| path.is_relative()) {
+            answer::<c_long>(Err(errno));
+            return std::ptr::null_mut();
+        }
         match look(&disks, |volume| volume.canonicalize(path)) {
             Err(errno) if is_input(path, errno) => {}
             Err(errno) => {

@@ -43,6 +43,8 @@ pub(super) unsafe fn control(
     // SAFETY: the caller vouches for it.
     let asked = is_there.then(|| unsafe { &mut *lock }).ok_or(Errno::EFAULT);
     Some(asked.and_then(|asked| match does {
+        // An open file has no process.
+        _ if owner == LockOwner::OpenFile && asked.l_pid != 0 => Err(Errno::EINVAL),
         Does::Locks { waits } => {
             let (range, kind) = (range(disks, fd, asked)?, kind(asked)?);
             disks.lock_range(fd, owner, range, kind, waits)
@@ -94,11 +96,17 @@ fn range(disks: &Disks, fd: c_int, asked: &libc::flock) -> Outcome<ByteRange> {
         }
         _ => return Err(Errno::EINVAL),
     };
-    let start = base.checked_add(asked.l_start).ok_or(Errno::EINVAL)?;
+    let start = base.checked_add(asked.l_start).ok_or(Errno::EOVERFLOW)?;
     let (start, end) = match asked.l_len {
         0 => (start, None),
         len @ ..0 => (start.checked_add(len).ok_or(Errno::EINVAL)?, Some(start)),
-        len => (start, Some(start.checked_add(len).ok_or(Errno::EINVAL)?)),
+        // The last byte may be the last position.
+        len => match start.checked_add(len - 1) {
+            Some(i64::MAX) => (start, None),
+            Some(last) => (start, Some(last + 1)),
+            None if start < 0 => return Err(Errno::EINVAL),
+            None => return Err(Errno::EOVERFLOW),
+        },
     };
     let position = |at: i64| u64::try_from(at).map_err(|_| Errno::EINVAL);
     Ok(ByteRange { start: position(start)?, end: end.map_or(Ok(u64::MAX), position)? })

@@ -127,6 +127,9 @@ pub(super) fn open_flags(bits: c_int) -> OpenFlags {
 
 /// The flags of `open` again, as `fcntl(F_GETFL)` gives them.
 pub(super) fn bits(flags: OpenFlags) -> c_int {
+    if flags.path_only {
+        return libc::O_PATH;
+    }
     let access = match (flags.read, flags.writes()) {
         (true, true) => libc::O_RDWR,
         (false, true) => libc::O_WRONLY,
@@ -137,7 +140,6 @@ pub(super) fn bits(flags: OpenFlags) -> c_int {
         (flags.data_sync, libc::O_DSYNC),
         (flags.sync, libc::O_SYNC),
         (flags.direct, libc::O_DIRECT),
-        (flags.path_only, libc::O_PATH),
     ];
     let large = access | LARGE_FILE;
     named.iter().filter(|(is_set, _)| *is_set).fold(large, |bits, (_, bit)| bits | bit)

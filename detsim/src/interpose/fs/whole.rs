@@ -131,7 +131,13 @@ extern "C-unwind" fn syncfs(fd: c_int) -> c_int {
 /// Starts the write back of a part of a file, which makes nothing durable.
 #[unsafe(no_mangle)]
 extern "C-unwind" fn sync_file_range(fd: c_int, at: off64_t, len: off64_t, flags: c_uint) -> c_int {
+    const KNOWN: c_uint = libc::SYNC_FILE_RANGE_WAIT_BEFORE
+        | libc::SYNC_FILE_RANGE_WRITE
+        | libc::SYNC_FILE_RANGE_WAIT_AFTER;
     simulated!(fd, |disks| {
+        if flags & !KNOWN != 0 {
+            return Err(Errno::EINVAL);
+        }
         offset(at)?;
         offset(len)?;
         disks.with(fd, |volume, handle| volume.flags(handle)).map(|_| 0)
@@ -152,7 +158,8 @@ pub(super) extern "C" fn posix_fadvise64(
     match of_fd(fd) {
         Some(disks) => {
             let known = disks.and_then(|disks| disks.with(fd, |v, handle| v.flags(handle)));
-            known.err().map_or(0, Errno::raw)
+            let means = (0..=libc::POSIX_FADV_NOREUSE).contains(&advice) && len >= 0;
+            known.and(if means { Ok(()) } else { Err(Errno::EINVAL) }).err().map_or(0, Errno::raw)
         }
         None => -(super::super::syscall::advise(fd, at, len, advice) as c_int),
     }
