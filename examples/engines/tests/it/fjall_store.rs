@@ -48,8 +48,8 @@ fn fjall_keeps_what_it_acknowledged_on_a_disk_that_keeps_order(sim: &mut Sim) {
 /// lengths in it). No batch that was acknowledged is lost.
 #[test]
 fn fjall_does_not_open_after_a_batch_that_was_torn() {
-    let lost = losses::<Fjall>(CrashProfile::Ext4Ordered, Begins::Later, 150);
-    println!("fjall, ext4_ordered: {} of 150 seeds, such as: {:?}", lost.len(), lost.first());
+    let lost = losses::<Fjall>(CrashProfile::Ext4Ordered, Begins::Later, 600);
+    println!("fjall, ext4_ordered: {} of 600 seeds, such as: {:?}", lost.len(), lost.first());
     assert!(!lost.is_empty());
     let is_torn = |lost: &String| lost.contains("ChecksumMismatch") || lost.contains("a panic");
     assert!(lost.iter().all(is_torn), "{lost:?}");
