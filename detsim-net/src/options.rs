@@ -45,6 +45,8 @@ pub struct Options {
     pub only_v6: bool,
     /// `SO_BROADCAST`.
     pub broadcast: bool,
+    /// `IP_RECVERR`: who is not connected hears of unreachable ports too.
+    pub receives_errors: bool,
     /// `IP_MULTICAST_LOOP`.
     pub multicast_loop_v4: bool,
     /// `IPV6_MULTICAST_LOOP`.
@@ -74,6 +76,7 @@ impl Default for Options {
             device: None,
             only_v6: false,
             broadcast: false,
+            receives_errors: false,
             multicast_loop_v4: true,
             multicast_loop_v6: true,
             multicast_ttl_v4: 1,

@@ -321,12 +321,12 @@ impl World {
         let Some(news) = self.unreachable.remove(key) else { return };
         let Unreachable { sender, peer, packet, from } = news;
         let Ok(entry) = self.entry(sender) else { return };
-        let node = entry.node;
+        let (node, hears_all) = (entry.node, entry.options.receives_errors);
         if self.ways.obstacle(kernel, from, node, packet).is_some() {
             return;
         }
         let Ok(udp) = self.udp_mut(sender) else { return };
-        if udp.peer.is_some_and(|own| same(own, peer)) {
+        if hears_all || udp.peer.is_some_and(|own| same(own, peer)) {
             udp.error = Some(Errno::REFUSED);
             self.notify(kernel, sender, Side::Either);
         }

@@ -157,6 +157,9 @@ fn change(options: &mut Options, option: (c_int, c_int), value: Value) -> bool {
         }
         (IPPROTO_IP, libc::IP_TTL) => options.ttl = number,
         (IPPROTO_IP, libc::IP_TOS) => options.tos = number,
+        (IPPROTO_IP, libc::IP_RECVERR) | (IPPROTO_IPV6, libc::IPV6_RECVERR) => {
+            options.receives_errors = value.is_on();
+        }
         (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => options.multicast_loop_v4 = value.is_on(),
         (IPPROTO_IP, libc::IP_MULTICAST_TTL) => options.multicast_ttl_v4 = number,
         (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => options.multicast_loop_v6 = value.is_on(),
