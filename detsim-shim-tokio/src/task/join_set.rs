@@ -6,7 +6,7 @@
 //! task ends first is joined first; the tasks are aborted with the set.
 
 use crate::runtime::Handle;
-use crate::task::coop::Unlimited;
+use crate::task::coop::{self, Unlimited};
 use crate::task::{AbortHandle, Id, JoinError, JoinHandle, LocalSet};
 use detsim_executor::Bound;
 use std::collections::{BTreeMap, VecDeque};
@@ -218,9 +218,8 @@ impl<T: 'static> JoinSet<T> {
         if self.tasks.is_empty() {
             return Poll::Ready(None);
         }
-        // Who has no budget left wakes itself: each is polled once.
-        let woken = self.woken.state.enter().members.len();
-        for _ in 0..woken {
+        // Who has no budget left wakes itself: the others are not to be asked for nothing.
+        while coop::has_budget_remaining() {
             let Some(member) = self.next_woken() else { break };
             if let Poll::Ready(joined) = self.poll_member(member) {
                 return Poll::Ready(Some(joined));

@@ -42,6 +42,22 @@ fn the_errors_have_tokios_texts() {
     assert_eq!(silent.into_panic().downcast_ref::<u8>(), Some(&7));
 }
 
+/// It took minutes when each wake looked through all that were woken, and when each poll asked all of
+/// them although there was no budget left.
+#[test]
+fn a_set_holds_a_hundred_thousand_tasks() {
+    let joined = Sim::new(1).block_on(async {
+        let mut set = tokio::task::JoinSet::new();
+        (0..100_000).for_each(|_| drop(set.spawn(yield_now())));
+        let mut joined = 0;
+        while set.join_next().await.is_some() {
+            joined += 1;
+        }
+        joined
+    });
+    assert_eq!(joined, Ok(100_000));
+}
+
 #[test]
 fn an_abort_handle_outlives_its_task() {
     in_order(async {

@@ -107,7 +107,7 @@ impl<M: Mask> Branches<M> {
     /// profit from that.
     pub fn begin(&mut self, count: u32, is_fair: bool, cx: &Context<'_>) -> Poll<Turn> {
         if !coop::has_budget_remaining() {
-            return coop::exhausted(cx).map(|()| unreachable!("invariant: the budget is spent"));
+            return coop::exhausted(cx);
         }
         let stopped = self.stopped.take().map(|branch| u32::from(branch.get()) - 1);
         let first = stopped.filter(|branch| self.is_enabled(*branch));
