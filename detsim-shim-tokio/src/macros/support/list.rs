@@ -42,14 +42,14 @@ pub trait List: Sized {
     }
 
     /// Each of them by itself.
-    fn split<'a>(self: Pin<&'a mut Self>) -> Self::Pins<'a>;
+    fn split(self: Pin<&mut Self>) -> Self::Pins<'_>;
 }
 
 impl List for Nil {
     const COUNT: u32 = 0;
     type Pins<'a> = ();
 
-    fn split<'a>(self: Pin<&'a mut Self>) {}
+    fn split(self: Pin<&mut Self>) {}
 }
 
 impl<L: List, F> List for And<L, F> {
@@ -59,7 +59,7 @@ impl<L: List, F> List for And<L, F> {
     where
         Self: 'a;
 
-    fn split<'a>(self: Pin<&'a mut Self>) -> Self::Pins<'a> {
+    fn split(self: Pin<&mut Self>) -> Self::Pins<'_> {
         let (rest, last) = self.parts();
         (rest.split(), last)
     }
