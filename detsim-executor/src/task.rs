@@ -87,9 +87,10 @@ impl Marks {
         self.0 & Self::FREE != 0
     }
 
-    /// Keeps what was spent, for the next poll.
+    /// Keeps what was spent, less than all of it, for the next poll.
     pub(crate) fn keep_spent(&mut self, spent: u32) {
-        self.0 = self.0 & Self::FREE | spent.min(u32::from(!Self::FREE)) as u8;
+        debug_assert!(spent <= u32::from(!Self::FREE), "a whole budget is a new one");
+        self.0 = self.0 & Self::FREE | spent as u8;
     }
 
     /// Whether anything was kept.

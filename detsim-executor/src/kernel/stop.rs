@@ -113,7 +113,8 @@ impl Kernel {
         if !stops {
             return false;
         }
-        let spent = self.spent_budget();
+        // Where nothing is left the operation would have yielded here, for a full budget.
+        let spent = self.spent_budget() % BUDGET;
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
         slot.op = kind;
         slot.marks.keep_spent(spent);

@@ -4,6 +4,7 @@ use detsim_executor::Sim;
 use detsim_shim_tokio as tokio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::task::{Context, Waker};
 use tokio::task::coop::{cooperative, has_budget_remaining, poll_proceed};
 use tokio::task::{consume_budget, unconstrained};
 
@@ -90,4 +91,19 @@ fn what_is_cooperative_spends_where_it_completes() {
 #[test]
 fn outside_of_a_task_there_is_always_budget() {
     assert!(has_budget_remaining());
+}
+
+/// Two units a round, so that it is always the operation which is awaited that finds no budget, whether
+/// its task is stopped before it or not.
+#[test]
+fn a_stop_where_the_budget_ends_is_the_yield_of_it() {
+    crate::sweep(300, || async {
+        let semaphore = tokio::sync::Semaphore::new(2);
+        for round in 0..200 {
+            let _first = semaphore.acquire().await.unwrap();
+            let second = std::pin::pin!(semaphore.acquire());
+            let polled = second.poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_ready(), "round {round}");
+        }
+    });
 }
