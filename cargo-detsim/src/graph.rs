@@ -22,6 +22,12 @@ pub(crate) const RUSTDOC: &str = "detsim-rustdoc";
 
 const PLAN: &str = "plan.json";
 const STAMP: &str = "stamp";
+/// Keeps the flags that the crates of the graph were built with.
+const FLAGS: &str = "flags";
+
+/// The flag that has rustix call libc. Set by the stand-in for the compiler, so that cargo, which chooses
+/// dependencies by it and gives it to build scripts, does not know that it may change.
+pub(crate) const CALLS_LIBC: &str = "rustix_use_libc";
 
 /// What is replaced by what. It lies beside the links, so that a wrapper reads no environment.
 #[derive(Debug, Deserialize, PartialEq, Eq, Serialize)]
@@ -56,6 +62,7 @@ impl Graph {
         let graph = Self { build_dir, plan_dir };
         graph.write(plan).map_err(|error| Failure::file(&graph.plan_dir, &error))?;
         let built = graph.build_dir.join(target);
+        graph.check_flags(&built).map_err(|error| Failure::file(&built, &error))?;
         graph.refresh(plan, &built).map_err(|error| Failure::file(&built, &error))?;
         Ok(graph)
     }
@@ -78,6 +85,18 @@ impl Graph {
             link(&program, &self.plan_dir.join(name))?;
         }
         fs::write(self.plan_dir.join(PLAN), serde_json::to_vec_pretty(plan)?)
+    }
+
+    /// Throws away what was built with other flags: what build scripts said then still counts for cargo.
+    fn check_flags(&self, built: &Path) -> io::Result<()> {
+        let file = self.plan_dir.join(FLAGS);
+        if fs::read_to_string(&file).is_ok_and(|old| old == CALLS_LIBC) {
+            return Ok(());
+        }
+        if built.exists() {
+            fs::remove_dir_all(built)?;
+        }
+        fs::write(file, CALLS_LIBC)
     }
 
     fn refresh(&self, plan: &Plan, built: &Path) -> io::Result<()> {

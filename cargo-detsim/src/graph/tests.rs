@@ -62,8 +62,30 @@ fn tokio_alone_is_built_anew_when_a_file_of_the_shim_has_changed() {
 }
 
 #[test]
+fn what_was_built_with_other_flags_is_thrown_away() {
+    let dir = scratch("flags");
+    let plan = plan(&dir);
+    let prepare = || Graph::prepare(dir.clone(), "t", &plan).unwrap();
+    let flags = prepare().plan_dir.join(FLAGS);
+    let rustix = built(&dir, "rustix-0123456789abcdef");
+    prepare();
+    assert!(rustix.exists());
+    fs::remove_file(&flags).unwrap();
+    prepare();
+    assert!(!rustix.exists());
+
+    let rustix = built(&dir, "rustix-0123456789abcdef");
+    fs::write(flags, "another").unwrap();
+    prepare();
+    assert!(!rustix.exists());
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
 fn a_build_of_an_unknown_layout_is_thrown_away() {
     let dir = scratch("layout");
+    Graph::prepare(dir.clone(), "t", &plan(&dir)).unwrap();
+    fs::remove_file(dir.join("graph/t").join(STAMP)).unwrap();
     fs::create_dir_all(dir.join("t/debug/units/tokio")).unwrap();
     Graph::prepare(dir.clone(), "t", &plan(&dir)).unwrap();
     assert!(!dir.join("t").exists());

@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::graph::Plan;
+use crate::graph::{CALLS_LIBC, Plan};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Invocation(Vec<OsString>);
@@ -32,7 +32,7 @@ impl Invocation {
     /// are set before it chooses dependencies and runs rustix's build script, and hears of it there.
     pub(crate) fn call_libc(&mut self) {
         self.push("--cfg");
-        self.push("rustix_use_libc");
+        self.push(CALLS_LIBC);
     }
 
     /// Whether `file` is the root of the crate.
