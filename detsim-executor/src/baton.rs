@@ -1,20 +1,22 @@
 //! The baton: one thread runs at a time, and which one may change in the middle of a poll.
 //!
-//! Owns: [`Seat`], the place of one thread of the system; how the baton passes from seat to seat
-//! ([`pass`]); and what a run knows about its threads ([`Threads`]). Does not own: what a thread waits
-//! for (`block.rs`, `baton/address.rs`), who runs next (the scheduler: a thread that was put aside is
-//! the poll of a task like any other), the loop (`run.rs`).
+//! Owns: what a run knows about its threads ([`Threads`]), and what each gets the baton for ([`Order`]).
+//! Does not own: how the baton passes from one to another (`baton/crew.rs`), what a thread waits for
+//! (`block.rs`, `baton/address.rs`), who runs next (the scheduler: a thread that was put aside is the poll
+//! of a task like any other), the loop (`run.rs`).
 //!
 //! A run begins on the thread that drives it, its *home*. The thread that runs the loop polls tasks on
 //! its own stack. A poll that has to stop in its middle is *put aside* ([`host::suspend`]): its task's body
 //! gives place to one whose poll *resumes* that thread (`baton/host.rs`), and an idle thread of the
 //! pool goes on with the loop. A thread that was resumed gives the baton back to whoever resumed it.
 //! So a thread is at any time one of: the loop's, resumed by it, put aside in a task's poll, idle.
+//! A thread is one of std's, with thread-locals, an id and a stack of its own; whether the system runs it
+//! or another of its threads does on its behalf (`baton/fiber.rs`) makes no difference but the price.
 //!
 //! Invariants:
 //! - exactly one thread holds the baton of a simulation: the only one with its id in `HERE`. It takes
-//!   the id out before it raises the next one's signal, and touches nothing of the run afterwards; the
-//!   signal releases what it wrote and acquires it on the other side. So the kernel, and whatever of
+//!   the id out before it passes the baton, and touches nothing of the run afterwards; what it wrote is
+//!   released, and acquired on the other side. So the kernel, and whatever of
 //!   the user is not `Sync`, is used by one thread at a time, each use ordered after the last.
 //! - the baton passes outside of every section only: `busy` is 0, no gate is held.
 //! - the home of the lane moves with the baton (`bound/protocol.rs`), written by the one who takes it.
@@ -31,6 +33,8 @@
 pub(crate) mod address;
 mod blocking;
 mod call;
+mod crew;
+mod fiber;
 mod hold;
 pub(crate) mod host;
 mod pool;
@@ -44,6 +48,8 @@ pub use self::address::{
 };
 pub use self::blocking::{Blocking, block_in_place, block_on, blocking, may_block};
 pub use self::call::{fail_call, is_gone, is_unwinding, pass_time, wait_for_wake};
+pub(crate) use self::crew::{Crew, Seat};
+pub use self::fiber::keep_threads_apart;
 pub use self::hold::Hold;
 pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
 pub(crate) use self::runner::{forget_token, rest};
@@ -54,17 +60,15 @@ pub use self::thread::{
 
 use std::any::Any;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
 use self::address::Addresses;
 use self::hold::Holds;
 use self::pool::Pool;
-use self::signal::Signal;
 use crate::SimTime;
 use crate::bound::kernel;
 use crate::event::TaskNumber;
 use crate::failure::Failure;
-use crate::here::{self, Place};
+use crate::here;
 use crate::lane::Lane;
 use crate::sim::Report;
 use crate::slot::BodyPtr;
@@ -93,33 +97,6 @@ pub(crate) enum Order {
 impl Order {
     const ALL: [Self; 7] =
         [Self::Back, Self::Ended, Self::Go, Self::Job, Self::Loop, Self::Probe, Self::Unwind];
-}
-
-/// The place of one thread in the simulations of one lane.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    signal: Signal,
-    /// An [`Order`], written before the signal is raised and read after it.
-    order: AtomicU8,
-    /// How often the thread was told to unwind and did not. For the baton holder.
-    throws: AtomicU32,
-    /// The thread is the program's own, and has ended.
-    ended: AtomicBool,
-}
-
-impl Seat {
-    pub(crate) const fn new() -> Self {
-        Self {
-            signal: Signal::new(),
-            order: AtomicU8::new(0),
-            throws: AtomicU32::new(0),
-            ended: AtomicBool::new(false),
-        }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        std::ptr::eq(self, other)
-    }
 }
 
 /// What a run knows about its threads.
@@ -226,31 +203,6 @@ fn seat(lane: &'static Lane) -> &'static Seat {
 
 fn lane() -> &'static Lane {
     here::place().lane.expect("invariant: whoever passes the baton holds it")
-}
-
-/// Passes the baton from this thread to the seat `to`, and waits until it comes to `mine`.
-fn pass(lane: &'static Lane, mine: &'static Seat, to: &'static Seat, order: Order) -> Order {
-    let place = give(lane, to, order);
-    take(lane, mine, place)
-}
-
-/// Gives the baton away. Where this thread stood.
-fn give(lane: &'static Lane, to: &'static Seat, order: Order) -> Place {
-    let place = here::replace(NOWHERE);
-    assert!(!lane.bias.is_busy(), "detsim bug: the baton was passed inside a section");
-    to.order.store(order as u8, Relaxed);
-    to.signal.raise();
-    place
-}
-
-const NOWHERE: Place = Place { sim: here::NOWHERE, lane: None, polled: 0 };
-
-/// Waits for the baton of the lane, and stands in `place` again. What it was passed for.
-fn take(lane: &'static Lane, mine: &'static Seat, place: Place) -> Order {
-    mine.signal.wait();
-    here::replace(Place { sim: lane.bias.live(), lane: Some(lane), ..place });
-    lane.bias.move_home(here::token());
-    Order::ALL[usize::from(mine.order.load(Relaxed))]
 }
 
 fn enter() -> kernel::Guard {

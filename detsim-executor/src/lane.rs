@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::baton::Seat;
+use crate::baton::{Crew, Seat};
 use crate::bound::escape::{Escape, Use, note};
 use crate::bound::protocol::{Bias, UNBOUND};
 use crate::kernel::Kernel;
@@ -58,6 +58,8 @@ pub(crate) struct Lane {
     bell: Condvar,
     /// The seat of whichever thread drives the simulation.
     pub(crate) home: Seat,
+    /// That thread, and the pooled ones that take turns with it.
+    pub(crate) crew: Crew,
 }
 
 // SAFETY: `kernel` is reached through `In` and `kernel::Guard` only, by the one thread that holds the
@@ -114,7 +116,8 @@ impl Lane {
             index: index as u64,
             injected: AtomicBool::new(false),
             bell: Condvar::new(),
-            home: Seat::new(),
+            home: Seat::home(),
+            crew: Crew::default(),
         }
     }
 

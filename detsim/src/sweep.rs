@@ -57,6 +57,10 @@ pub fn sweep(spec: &Spec, body: Body<'_>) {
         crate::worker::serve::serve(link, spec, body, &config);
     }
     let binary = env::current_exe().ok();
+    if config.in_process || in_process::is_debugged() {
+        // A debugger is to see the threads as they are.
+        detsim_executor::threads::keep_threads_apart();
+    }
     let shelf = Shelf::new(spec, &config, Origin::new(&config, binary.as_deref()));
     if let Some(record) = &config.replay {
         return replay::run(&shelf, body, record);

@@ -12,7 +12,8 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 
-use super::{Order, Seat, Unwound, enter, lane, pass, runner, seat};
+use super::crew::pass;
+use super::{Order, Seat, Unwound, enter, lane, runner, seat};
 use crate::block::OpKind;
 use crate::failure::Failure;
 use crate::kernel::Kernel;

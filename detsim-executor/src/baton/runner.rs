@@ -7,8 +7,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
+use super::crew::{pass, take};
 use super::host::{Outcome, give_back};
-use super::{NOWHERE, Order, Seat, enter, pass, seat, take};
+use super::{Order, Seat, enter, seat};
 use crate::SimTime;
 use crate::failure::Failure;
 use crate::here;
@@ -31,7 +32,7 @@ pub(super) fn idle(lane: &'static Lane, home: bool) -> &'static Seat {
 /// Makes a thread, which waits for the baton.
 #[cold]
 fn start(lane: &'static Lane) -> &'static Seat {
-    let seat: &'static Seat = Box::leak(Box::new(Seat::new()));
+    let seat: &'static Seat = Box::leak(Box::new(Seat::pooled()));
     let _ours = here::outside();
     let made = thread::Builder::new().name(NAME.to_owned()).spawn(move || {
         let _bug = catch_unwind(AssertUnwindSafe(|| serve(lane, seat)));
@@ -52,7 +53,7 @@ const NAME: &str = "detsim-worker";
 /// The life of a pooled thread.
 fn serve(lane: &'static Lane, mine: &'static Seat) {
     here::set_seat(lane.index(), mine);
-    let mut order = take(lane, mine, NOWHERE);
+    let mut order = take(lane, mine);
     loop {
         forget_token();
         order = match order {

@@ -19,7 +19,7 @@ mod linux {
     use std::sync::atomic::{AtomicU32, Ordering::*};
 
     /// A flag that one thread waits for.
-    #[derive(Debug)]
+    #[derive(Debug, Default)]
     pub(crate) struct Signal(AtomicU32);
 
     const RAISED: u32 = 1;
@@ -58,7 +58,7 @@ mod everywhere {
     use std::sync::{Condvar, Mutex, PoisonError};
 
     /// A flag that one thread waits for.
-    #[derive(Debug)]
+    #[derive(Debug, Default)]
     pub(crate) struct Signal {
         raised: Mutex<bool>,
         bell: Condvar,

@@ -13,8 +13,9 @@ use std::task::{Context, Poll};
 
 use super::address::{Standing, wake_at};
 use super::call::{fail_call, is_gone};
+use super::crew::{give, take};
 use super::host::{Outcome, dismiss, give_back, order, resume, suspend_in_call};
-use super::{NOWHERE, Order, Seat, enter, lane, seat, take};
+use super::{Order, Seat, enter, lane, seat};
 use crate::group::GroupId;
 use crate::join::Belongs;
 use crate::lane::Lane;
@@ -44,7 +45,7 @@ struct Started {
 /// A task for a thread that the program starts: it becomes ready at once.
 #[track_caller]
 pub fn begin() -> Ticket {
-    let seat: &'static Seat = Box::leak(Box::new(Seat::new()));
+    let seat: &'static Seat = Box::leak(Box::new(Seat::apart()));
     // A thread goes with no runtime.
     let belongs = Belongs { name: "a thread", group: Some(GroupId::ROOT), ..Belongs::default() };
     drop(crate::join::spawn(Started { seat, lives: true, slot: 0 }, belongs, Location::caller()));
@@ -68,7 +69,7 @@ impl Ticket {
         here::set_seat(self.lane.index(), self.seat);
         here::set_may_block(true);
         here::set_started();
-        take(self.lane, self.seat, NOWHERE) == Order::Go
+        take(self.lane, self.seat) == Order::Go
     }
 }
 
@@ -80,7 +81,7 @@ pub fn leave() {
     wake_at(std::ptr::from_ref(mine).addr(), usize::MAX, u32::MAX);
     mine.ended.store(true, Relaxed);
     let resumer = give_back(Outcome::Left(true));
-    super::give(lane, resumer, Order::Back);
+    give(lane, resumer, Order::Back);
 }
 
 /// Waits for the end of a thread that [`Ticket::id`] names. False where the task was dropped meanwhile,

@@ -1,0 +1,251 @@
+//! Threads that take turns on one thread of the system.
+//!
+//! Owns: [`Fiber`], what a thread is while it does not run: a stack, and the register that its
+//! thread-locals are found by. Does not own: who is next (`baton.rs`).
+//!
+//! A pooled thread is made by std like any other: with its own stack and guard page, its thread-locals,
+//! its id and its name. It then gives its thread of the system up for good ([`Fiber::give_up`]): from
+//! there on the system's thread that drives the run goes on with its stack and its thread-locals, and
+//! passing the baton is a jump ([`Fiber::switch_to`]) where two threads of the system would need two calls
+//! and a change of address. Code that runs so can tell only by what the kernel itself keeps for a thread:
+//! its number, its mask of signals, its processor time.
+//!
+//! Invariants: a fiber is jumped to only while it does not run, and by one thread; the thread of the
+//! system that was given up takes no signal and never touches its stack again; the register of the
+//! thread-locals changes together with the stack, so that a thread always finds its own.
+//!
+//! That register can be written without the system on x86-64 with Linux 5.9 or newer, unless a tool such
+//! as valgrind says otherwise. Elsewhere every thread keeps its thread of the system.
+#![cfg_attr(
+    all(target_os = "linux", target_arch = "x86_64"),
+    expect(unsafe_code, reason = "a change of stacks is written in assembly")
+)]
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub(super) use everywhere::Fiber;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub(super) use linux::Fiber;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Whether pooled threads that are made from now on are to be fibers, where they can be.
+static WANTED: AtomicBool = AtomicBool::new(true);
+
+/// Has every thread that is made from now on keep its thread of the system, as debuggers like it. What
+/// runs do is the same, and takes longer.
+pub fn keep_threads_apart() {
+    WANTED.store(false, Relaxed);
+}
+
+/// Whether a thread that is made now is to give its thread of the system up.
+pub(super) fn are_wanted() -> bool {
+    WANTED.load(Relaxed) && Fiber::is_possible()
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod linux {
+    use std::arch::naked_asm;
+    use std::mem::offset_of;
+    use std::ptr;
+    use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+
+    /// A thread that does not run.
+    #[derive(Debug)]
+    #[repr(C)]
+    pub(in crate::baton) struct Fiber {
+        /// Where its stack ends: what [`jump`] has put there is on top.
+        stack: AtomicUsize,
+        /// The base of its thread-locals, in the register `fs`.
+        locals: AtomicUsize,
+        /// Whether it may be jumped to: [`AFLOAT`] from the moment on when nobody else is on its stack.
+        afloat: AtomicU32,
+    }
+
+    const ASHORE: u32 = 0;
+    const AFLOAT: u32 = 1;
+
+    /// Of `AT_HWCAP2`: user code may write the bases of `fs` and `gs`.
+    const FSGSBASE: libc::c_ulong = 1 << 1;
+
+    impl Fiber {
+        /// Of a thread that is about to start.
+        pub(in crate::baton) const fn starting() -> Self {
+            Self::new(ASHORE)
+        }
+
+        /// Of a thread that drives runs: it is on its own stack whenever it does not wait for the baton.
+        pub(in crate::baton) const fn driving() -> Self {
+            Self::new(AFLOAT)
+        }
+
+        const fn new(afloat: u32) -> Self {
+            Self {
+                stack: AtomicUsize::new(0),
+                locals: AtomicUsize::new(0),
+                afloat: AtomicU32::new(afloat),
+            }
+        }
+
+        /// Whether the processor and the system have what it takes.
+        pub(in crate::baton) fn is_possible() -> bool {
+            // SAFETY: the call reads what the system has told the process at its start.
+            unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
+        }
+
+        /// Stops here, and comes back when this fiber is jumped to.
+        pub(in crate::baton) fn switch_to(&self, to: &Self) {
+            to.await_afloat();
+            // SAFETY: `self` is what runs, and `to` does not: it waits for the baton, which is the
+            // caller's until the jump. It has been jumped from or given up before, so that what lies on
+            // top of its stack is what `jump` takes from there.
+            unsafe { jump(self, to) }
+        }
+
+        /// Gives the calling thread of the system up, and comes back, on another, when this fiber is
+        /// jumped to for the first time.
+        pub(in crate::baton) fn give_up(&self) {
+            let every = u64::MAX;
+            let none = ptr::null_mut::<u64>();
+            // SAFETY: the call reads the 8 bytes that it is told of. It is made bare, since the C library
+            // would leave out two signals of its own: a handler of theirs, too, would run on a stack
+            // that is somebody else's.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_rt_sigprocmask,
+                    libc::SIG_BLOCK,
+                    &raw const every,
+                    none,
+                    size_of_val(&every),
+                );
+            }
+            // SAFETY: the fiber is this thread's, and nothing has jumped to it: it is not afloat. No signal
+            // is taken from here on.
+            unsafe { strand(self) }
+        }
+
+        fn await_afloat(&self) {
+            while self.afloat.load(Acquire) == ASHORE {
+                let (word, wait) =
+                    (self.afloat.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
+                // SAFETY: the word lives as long as `self`; the call writes to no memory. Every way in
+                // which it can fail means: look at the word again.
+                unsafe {
+                    libc::syscall(
+                        libc::SYS_futex,
+                        word,
+                        wait,
+                        ASHORE,
+                        ptr::null::<libc::timespec>(),
+                    );
+                }
+            }
+        }
+    }
+
+    /// Leaves the registers that a call preserves on the stack of `from`, notes where, and takes those of
+    /// `to` from its own.
+    #[unsafe(naked)]
+    unsafe extern "C" fn jump(from: &Fiber, to: &Fiber) {
+        naked_asm!(
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, 8",
+            "stmxcsr [rsp]",
+            "fnstcw [rsp + 4]",
+            "rdfsbase rax",
+            "mov [rdi + {locals}], rax",
+            "mov [rdi + {stack}], rsp",
+            "mov rax, [rsi + {locals}]",
+            "wrfsbase rax",
+            "mov rsp, [rsi + {stack}]",
+            "fldcw [rsp + 4]",
+            "ldmxcsr [rsp]",
+            "add rsp, 8",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbx",
+            "pop rbp",
+            "ret",
+            stack = const offset_of!(Fiber, stack),
+            locals = const offset_of!(Fiber, locals),
+        )
+    }
+
+    /// Leaves on the stack of this thread what [`jump`] takes from there, says so, and waits for good
+    /// without it.
+    #[unsafe(naked)]
+    unsafe extern "C" fn strand(me: &Fiber) {
+        naked_asm!(
+            "push rbp",
+            "push rbx",
+            "push r12",
+            "push r13",
+            "push r14",
+            "push r15",
+            "sub rsp, 8",
+            "stmxcsr [rsp]",
+            "fnstcw [rsp + 4]",
+            "rdfsbase rax",
+            "mov [rdi + {locals}], rax",
+            "mov [rdi + {stack}], rsp",
+            // From this store on the stack is that of whoever jumps here.
+            "lea rdi, [rdi + {afloat}]",
+            "mov dword ptr [rdi], {yes}",
+            "mov eax, {futex}",
+            "mov esi, {wake}",
+            "mov edx, 1",
+            "xor r10d, r10d",
+            "syscall",
+            // Nobody wakes it; a debugger that stops the process does, in a way.
+            "2:",
+            "mov eax, {futex}",
+            "mov esi, {wait}",
+            "mov edx, {yes}",
+            "xor r10d, r10d",
+            "syscall",
+            "jmp 2b",
+            stack = const offset_of!(Fiber, stack),
+            locals = const offset_of!(Fiber, locals),
+            afloat = const offset_of!(Fiber, afloat),
+            yes = const AFLOAT,
+            futex = const libc::SYS_futex,
+            wake = const libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            wait = const libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+        )
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod everywhere {
+    /// No thread is one here.
+    #[derive(Debug)]
+    pub(in crate::baton) struct Fiber(());
+
+    impl Fiber {
+        pub(in crate::baton) const fn starting() -> Self {
+            Self(())
+        }
+
+        pub(in crate::baton) const fn driving() -> Self {
+            Self(())
+        }
+
+        pub(in crate::baton) fn is_possible() -> bool {
+            false
+        }
+
+        pub(in crate::baton) fn switch_to(&self, _: &Self) {
+            unreachable!("detsim bug: a jump to a thread that is no fiber");
+        }
+
+        pub(in crate::baton) fn give_up(&self) {
+            unreachable!("detsim bug: a thread that can be no fiber is to be one");
+        }
+    }
+}
