@@ -154,6 +154,13 @@ pub const WORKLOADS: &[Workload] = &[
         goals: &[("tokio", 1.0)],
     },
     Workload {
+        name: "hold",
+        operation: "hold",
+        operations: 100_000,
+        counted: [1_000, 6_000],
+        goals: &[],
+    },
+    Workload {
         name: "empty",
         operation: "simulation",
         operations: 5_000,
@@ -246,6 +253,9 @@ pub const WORKLOADS: &[Workload] = &[
         goals: &[],
     },
 ];
+
+/// The most CPU nanoseconds that detsim may take for one operation, whatever peers take.
+pub const CEILINGS: &[(&str, f64)] = &[("hold", 3_000.0), ("idle-500", 50_000_000.0)];
 
 /// One memory check.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@ compile_error!("detsim simulates under its cfg only: RUSTFLAGS='--cfg detsim' ca
 mod cluster;
 #[path = "../../workloads/disk.rs"]
 mod disk;
+mod hold;
 mod kv;
 #[path = "../../workloads/net.rs"]
 mod net;
@@ -31,6 +32,7 @@ fn run(name: &str, operations: u64) -> Option<Work> {
     match name {
         "raft" => Some(raft::runs(operations)),
         "kv" => Some(kv::cycles(operations)),
+        "hold" => Some(hold::holds(operations)),
         "echo-fair" => Some(shared(Conditions::Fair, net::echo, operations)),
         "echo-rough" => Some(shared(Conditions::Rough, net::echo, operations)),
         "bulk-fair" => Some(shared(Conditions::Fair, net::bulk, operations)),

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use bench_common::catalog::Workload;
+use bench_common::catalog::{CEILINGS, Workload};
 use bench_common::{Command, Sample, median};
 
 use crate::options::Options;
@@ -84,6 +84,7 @@ fn render(names: &[&str], rows: &[Row], repeats: u32) -> String {
     let mut text = table.to_string();
     push_yield_span(&mut text, names, rows);
     push_events(&mut text, names, rows);
+    push_ceilings(&mut text, ours, rows);
     text
 }
 
@@ -147,6 +148,20 @@ fn push_events(text: &mut String, names: &[&str], rows: &[Row]) {
             &format!("{}: events a {}", row.workload.name, row.workload.operation),
             &events,
         );
+    }
+}
+
+/// What no peer is asked for is held against a figure of its own.
+fn push_ceilings(text: &mut String, ours: Option<usize>, rows: &[Row]) {
+    for row in rows {
+        let name = row.workload.name;
+        let most = CEILINGS.iter().find(|(of, _)| *of == name).map(|(_, most)| *most);
+        let own = ours.and_then(|ours| middle(&row.samples[ours]));
+        if let (Some(most), Some(own)) = (most, own) {
+            let is = if own <= most { "<=" } else { "> " };
+            let value = format!("{OURS} {} {is} {}", figure(own), figure(most));
+            push_line(text, name, &[value]);
+        }
     }
 }
 
