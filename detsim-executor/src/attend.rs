@@ -29,7 +29,7 @@ impl Kernel {
     pub(crate) fn put_first(&mut self, word: u64) {
         if self.threads.attended {
             self.threads.first = Some(unpack(word).1);
-            self.plain = false;
+            self.settle();
         }
     }
 

@@ -108,7 +108,7 @@ impl Kernel {
         }
         let place = Place {
             at: self.now(),
-            step: self.steps,
+            step: self.steps(),
             events: self.events(),
             task: self.shown_task(self.current_tag()),
         };

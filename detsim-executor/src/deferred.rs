@@ -47,12 +47,13 @@ impl Kernel {
             return self.wake_slot(index);
         }
         if self.deferred.is_empty() {
-            self.deferred.since = self.steps;
+            self.deferred.since = self.steps();
         }
         if let Some(slot) = self.tasks.get_mut(index) {
             slot.queued = true;
         }
         self.deferred.slots.push(index);
+        self.is_usual = false;
     }
 
     /// Whether tasks of this group may be stopped before operations.
@@ -63,13 +64,14 @@ impl Kernel {
     /// Nobody else is ready, or the others have had their turns: those that yielded are ready again.
     #[cold]
     pub(crate) fn release_deferred(&mut self) {
-        let waited = self.steps - self.deferred.since;
+        let waited = self.steps() - self.deferred.since;
         if waited <= TURNS_MAX && !self.policy.is_empty() {
             return;
         }
         for slot in std::mem::take(&mut self.deferred.slots) {
             self.unparked(slot);
         }
+        self.settle();
     }
 
     /// A ready task is taken out of the ready set, or from here.

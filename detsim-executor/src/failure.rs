@@ -152,7 +152,7 @@ impl LimitReached {
 impl Kernel {
     /// Where the run stands.
     pub(crate) fn place(&self) -> Where {
-        Where { at: self.now(), step: self.steps, seed: self.seed() }
+        Where { at: self.now(), step: self.steps(), seed: self.seed() }
     }
 
     /// `task 17 "apply-loop"`.

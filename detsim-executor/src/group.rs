@@ -318,7 +318,7 @@ impl Kernel {
         let current =
             self.current_slot().filter(|slot| slot.group == index && !slot.marks.is_free());
         let Some(slot) = current else { return };
-        slot.aborted = true;
+        slot.marks.abort();
         let word = self.current_tag().word;
         self.groups.entries[usize::from(index)].drivers = 1;
         self.wake(word);

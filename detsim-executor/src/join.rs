@@ -142,7 +142,7 @@ impl Kernel {
             Aborts::Never => return,
         }
         if let Some(slot) = self.tasks.get_mut(index) {
-            slot.aborted = true;
+            slot.marks.abort();
         }
         self.wake_slot(index);
     }

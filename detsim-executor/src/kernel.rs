@@ -15,7 +15,7 @@ use crate::deferred::Deferred;
 use crate::event::{Event, NodeId, SetId, TaskNumber, TextId};
 use crate::failure::Failure;
 use crate::group::Groups;
-use crate::limits::Limits;
+use crate::limits::{Limits, Steps};
 use crate::names::Names;
 use crate::node::Nodes;
 use crate::queue::Queue;
@@ -67,25 +67,39 @@ pub enum Preempt {
     Await,
 }
 
-/// All state of a run.
+/// All state of a run. In this order: what every poll looks at stands together.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Kernel {
-    id: u64,
-    seed: u64,
     pub(crate) now_ns: u64,
     /// What one poll costs: nothing while the clock is paused.
     pub(crate) poll_ns: u64,
+    pub(crate) steps: Steps,
+    pub(crate) hash: RunHash,
+    /// The word of the current task, 0 for none.
+    word: u64,
+    current: u32,
+    node: NodeId,
+    /// See [`Kernel::settle`].
+    pub(crate) plain: bool,
+    /// The same, and tasks may be stopped before operations, nobody has yielded to all others, and the poll
+    /// that ends next is a plain one.
+    pub(crate) is_usual: bool,
+    /// Operations that the current task may yet complete in this poll.
+    pub(crate) budget: u32,
+    /// How often it was stopped before one in this poll.
+    pub(crate) stops: u32,
+    pub(crate) policy: Policy,
+    pub(crate) tasks: Tasks,
+    pub(crate) queue: Queue,
+    id: u64,
+    seed: u64,
     pub(crate) apart: Apart,
-    pub(crate) steps: u64,
     pub(crate) completed: u64,
     pub(crate) limits: Limits,
     pub(crate) preempt: Preempt,
     pub(crate) brief: bool,
-    pub(crate) tasks: Tasks,
-    pub(crate) policy: Policy,
-    pub(crate) queue: Queue,
     pub(crate) choices: Choices,
-    pub(crate) hash: RunHash,
     pub(crate) graph: WaitGraph,
     pub(crate) nodes: Nodes,
     pub(crate) groups: Groups,
@@ -98,14 +112,8 @@ pub struct Kernel {
     pub(crate) user: Option<Stream>,
     sites: SiteCache,
     root_ordinals: Ordinals,
-    current: u32,
-    /// The word of the current task, 0 for none.
-    word: u64,
     /// The tag of the task that was asked for last: see [`Kernel::tag`].
     tag: TaskTag,
-    node: NodeId,
-    /// The current task stopped itself before an operation in this poll.
-    pub(crate) stopped: bool,
     /// The slot of the task that ran last.
     pub(crate) last_run: u32,
     probing: bool,
@@ -115,10 +123,6 @@ pub struct Kernel {
     pub(crate) watchers: u32,
     /// Nobody is to hear of a panic in a task whose handle is gone.
     forgives: bool,
-    /// Operations that the current task may yet complete in this poll.
-    pub(crate) budget: u32,
-    /// See [`Kernel::settle`].
-    pub(crate) plain: bool,
     pub(crate) threads: Threads,
     shared: Weak<Shared>,
 }
@@ -129,7 +133,7 @@ impl Kernel {
         (self.id, self.seed) = (id, seed);
         self.tasks.set_lane(lane);
         (self.now_ns, self.poll_ns, self.apart) = (0, POLL_NS, Apart::default());
-        (self.steps, self.completed) = (0, 0);
+        (self.steps, self.completed) = (Steps::new(config.limits.steps), 0);
         (self.limits, self.preempt, self.brief) = (config.limits, config.preempt, config.brief);
         self.choices.reset(seed, Records::of(config.record, config.record_choices));
         self.policy.reset(config.strategy, self.choices.stream("sched"));
@@ -146,7 +150,7 @@ impl Kernel {
         self.failure = None;
         self.user = None;
         self.clear_current();
-        (self.stopped, self.probing) = (false, false);
+        (self.stops, self.probing) = (0, false);
         (self.rests, self.watchers, self.forgives) = (0, 0, config.forgives_panics);
         self.last_run = NO_TASK;
         self.settle();
@@ -183,7 +187,7 @@ impl Kernel {
 
     /// The steps so far.
     pub fn steps(&self) -> u64 {
-        self.steps
+        self.steps.taken()
     }
 
     /// The events that were kept so far, where the run is recorded.
@@ -245,7 +249,11 @@ impl Kernel {
 
     #[inline]
     pub(crate) fn set_current(&mut self, slot: u32, word: u64, node: NodeId) {
-        (self.current, self.word, self.node) = (slot, word, node);
+        (self.current, self.word) = (slot, word);
+        // Nearly always the same, and to look is cheaper than to write.
+        if self.node != node {
+            self.node = node;
+        }
     }
 
     #[inline]
@@ -271,7 +279,7 @@ impl Kernel {
             return;
         }
         slot.queued = true;
-        match self.plain && slot.node == NodeId::NONE && slot.group == 0 {
+        match self.plain && !slot.marks.is_away() {
             true => self.policy.push(index),
             false => self.queue(index),
         }
@@ -333,14 +341,19 @@ impl Kernel {
         self.plain = self.policy.is_random()
             && self.choices.is_plain()
             && !self.recorder.is_on()
-            && self.failure.is_none();
+            && self.failure.is_none()
+            && self.threads.first.is_none();
+        self.is_usual = self.plain
+            && self.preempt == Preempt::Ops
+            && self.deferred.is_empty()
+            && !self.threads.is_unusual();
     }
 
     /// The moment of a pick, between two polls.
     #[inline]
     pub(crate) fn moment(&self) -> Pick {
         let current = (self.last_run != NO_TASK).then_some(self.last_run);
-        Pick { current, is_yield: !self.stopped }
+        Pick { current, is_yield: !self.is_stopped() }
     }
 
     // ------------------------------------------------------------ operations
@@ -440,13 +453,13 @@ impl Kernel {
     #[cold]
     fn push_event(&mut self, event: Event) {
         self.record_choices();
-        let (now, steps) = (self.now(), self.steps);
+        let (now, steps) = (self.now(), self.steps());
         self.recorder.push(now, steps, event);
     }
 
     /// Keeps the choices made since the last event: what they brought about is recorded next.
     fn record_choices(&mut self) {
-        let (now, steps) = (self.now(), self.steps);
+        let (now, steps) = (self.now(), self.steps());
         let Self { choices, recorder, .. } = self;
         let known = recorder.choices();
         for choice in choices.recorded().iter().skip(known) {

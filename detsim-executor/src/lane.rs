@@ -47,14 +47,15 @@ pub(crate) struct Gate {
     pub(crate) escapes: Vec<Escape>,
 }
 
-/// The memory of one simulation at a time.
+/// The memory of one simulation at a time. In this order: what every poll looks at stands together.
+#[repr(C)]
 pub(crate) struct Lane {
-    pub(crate) bias: Bias<Gate>,
     /// For the thread that holds the baton, while it is busy.
     pub(crate) kernel: UnsafeCell<Kernel>,
-    index: u64,
     /// A hint, read between polls: the gate may hold wakes.
     injected: AtomicBool,
+    pub(crate) bias: Bias<Gate>,
+    index: u64,
     bell: Condvar,
     /// The seat of whichever thread drives the simulation.
     pub(crate) home: Seat,

@@ -36,7 +36,10 @@ pub struct DeviceId(pub(crate) u32);
 
 /// The queue.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Queue {
+    /// When the first is due, in nanoseconds; 0 while a device is touched.
+    next_ns: u64,
     timers: Timers,
     callbacks: Slots<Callback>,
     /// Wakers that are not ours, each of one timer.
@@ -50,8 +53,6 @@ pub(crate) struct Queue {
     seq: u64,
     /// What is due first, as far as the devices have said, or [`NEVER`].
     first: (Deadline, Due),
-    /// When that is, in nanoseconds; 0 while a device is touched.
-    next_ns: u64,
 }
 
 impl Default for Queue {

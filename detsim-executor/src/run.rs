@@ -7,9 +7,10 @@
 //! happen in the order of their sequence.
 
 mod diagnosis;
+mod poll;
 
 use crate::SimTime;
-use crate::baton::{self, Drive, Order, Unwound};
+use crate::baton::{self, Drive, Order};
 use crate::bound::kernel::{self, Guard};
 use crate::context;
 use crate::event::{Event, TaskNumber};
@@ -19,17 +20,16 @@ use crate::join::message_of;
 use crate::kernel::{Kernel, NO_TASK};
 use crate::lane::Lane;
 use crate::queue::Due;
+use crate::run::poll::{Fallen, cancel, take_turn};
 use crate::sim::{Report, Shared, Sim};
-use crate::slot::{BodyPtr, Lost};
+use crate::slot::BodyPtr;
 use crate::task::Slot;
 use crate::timer::Action;
-use crate::waker::{unpack, waker};
-use std::any::Any;
-use std::mem::{self, ManuallyDrop};
+use std::mem::{self};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use std::task::{Context, Waker};
-use std::thread;
+use std::task::Waker;
 use std::time::Duration;
 
 /// How long a run that has nothing to do waits for a thread that has used its objects.
@@ -94,7 +94,7 @@ pub(crate) fn cycle(
         match kernel.advance(until) {
             Advance::Due(due) => {
                 if kernel.fire_wake() {
-                    kernel.steps -= 1; // as in `fire`
+                    kernel.steps.uncount(); // as in `fire`
                     drop(kernel);
                 } else {
                     drop(kernel);
@@ -123,10 +123,31 @@ pub(crate) fn cycle(
     }
 }
 
-/// Polls ready tasks until none is left; what falls due meanwhile happens in between. One section
-/// of the kernel a poll: it ends the last turn and begins the next. `None` where a poll ended that was
-/// put aside meanwhile: another thread has the loop.
+/// Polls ready tasks until none is left; what falls due meanwhile happens in between. `None` where a poll
+/// ended that was put aside meanwhile: another thread has the loop.
 fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> Option<Guard> {
+    let fallen = Fallen::default();
+    loop {
+        let turns = AssertUnwindSafe(|| take_turns(lane, shared, main, &fallen));
+        let body = match catch_unwind(turns) {
+            Ok(left) => return left,
+            Err(payload) => fallen.lost_by(payload),
+        };
+        if let Break(left) = end_turn(enter(), body, true, main) {
+            return left;
+        }
+    }
+}
+
+/// See [`run_ready`], who catches what a poll panics with: so that a poll has nothing to prepare for it.
+/// One section of the kernel a poll: it ends the last turn and begins the next.
+#[inline(always)]
+fn take_turns(
+    lane: &'static Lane,
+    shared: &Shared,
+    main: Option<TaskNumber>,
+    fallen: &Fallen,
+) -> Option<Guard> {
     let mut kernel = enter();
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
@@ -141,37 +162,55 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
             }
             continue;
         }
-        let Some((slot, word, mut body, aborted)) = kernel.next_turn() else {
-            return Some(kernel);
-        };
-        drop(kernel);
-        let ended = poll_or_cancel(&mut body, word, aborted);
-        kernel = kernel::enter_lane(lane);
-        if kernel.threads.is_unusual() {
-            (kernel, body) = after_unusual_poll(kernel, slot, body, ended)?;
+        let Some(mut turn) = kernel.next_turn() else { return Some(kernel) };
+        loop {
+            drop(kernel);
+            let (body, ended) = take_turn(turn, fallen);
+            kernel = kernel::return_to_lane(lane);
+            if ended || !kernel.is_usual {
+                match end_turn(kernel, body, ended, main) {
+                    Continue(next) => kernel = next,
+                    Break(left) => return left,
+                }
+                break;
+            }
+            match kernel.pass_turn(body, lane.is_injected()) {
+                Some(next) => turn = next,
+                None => break,
+            }
         }
-        if !ended {
-            kernel.end_turn(slot, word, body);
-            continue;
+    }
+}
+
+/// The current task, whose poll is over, is done, or waits, or has yielded. Breaks where the loop does.
+#[inline]
+fn end_turn(
+    mut kernel: Guard,
+    mut body: BodyPtr,
+    ended: bool,
+    main: Option<TaskNumber>,
+) -> ControlFlow<Option<Guard>, Guard> {
+    if kernel.threads.is_unusual() {
+        match after_unusual_poll(kernel, body, ended) {
+            Some(plain) => (kernel, body) = plain,
+            None => return Break(None),
         }
-        let number = kernel.current_number();
-        finish(kernel, slot, body);
-        kernel = kernel::enter_lane(lane);
-        if main == Some(number) {
-            return Some(kernel);
-        }
+    }
+    if !ended {
+        kernel.end_turn(body);
+        return Continue(kernel);
+    }
+    match finish(kernel, body, main) {
+        true => Break(Some(enter())),
+        false => Continue(enter()),
     }
 }
 
 /// See [`baton::after_poll`].
 #[cold]
 #[inline(never)]
-fn after_unusual_poll(
-    kernel: Guard,
-    slot: u32,
-    body: BodyPtr,
-    ended: bool,
-) -> Option<(Guard, BodyPtr)> {
+fn after_unusual_poll(kernel: Guard, body: BodyPtr, ended: bool) -> Option<(Guard, BodyPtr)> {
+    let slot = kernel.current_index();
     drop(kernel);
     let body = baton::after_poll(slot, body, ended)?;
     Some((enter(), body))
@@ -224,97 +263,15 @@ fn wait_outside(lane: &'static Lane) -> bool {
     lane.wait(limit) || baton::address::wake_late(lane.index())
 }
 
-/// Has a task take its turn. True: it has ended.
-#[inline(always)]
-fn poll_or_cancel(body: &mut BodyPtr, word: u64, aborted: bool) -> bool {
-    match aborted {
-        false => poll(body, word),
-        true => cancel(body, word),
-    }
-}
-
-/// The task has ended: what is left of it goes outside of the kernel.
+/// The current task has ended: what is left of it goes outside of the kernel. True: it was `main`.
 #[inline]
-fn finish(mut kernel: Guard, slot: u32, body: BodyPtr) {
-    let waiter = kernel.finish_turn(slot);
+fn finish(mut kernel: Guard, body: BodyPtr, main: Option<TaskNumber>) -> bool {
+    let is_main = main == Some(kernel.current_number());
+    let waiter = kernel.finish_turn();
     drop(kernel);
     body.end();
     settle(waiter);
-}
-
-/// Polls a task. True: it has ended.
-#[inline(always)]
-fn poll(body: &mut BodyPtr, word: u64) -> bool {
-    let waker = ManuallyDrop::new(waker(word));
-    let mut cx = Context::from_waker(&waker);
-    here::begin_poll(word);
-    let polled = catch_unwind(AssertUnwindSafe(|| {
-        let drops = DropsIt { body, word };
-        let polled = drops.body.poll(&mut cx);
-        mem::forget(drops);
-        polled
-    }));
-    match polled {
-        Ok(polled) => polled.is_ready(),
-        Err(payload) => panicked(body, word, payload),
-    }
-}
-
-/// The poll ended with a panic, and its future is gone. Always true, as [`cancel`].
-#[cold]
-#[inline(never)]
-fn panicked(body: &mut BodyPtr, word: u64, payload: Box<dyn Any + Send>) -> bool {
-    let dropped = if here::is_in_section() { None } else { enter().threads.dropped.take() };
-    if Unwound::is(&*payload) || baton::is_unwinding() {
-        return unwound(body, word, dropped.map_or(Ok(()), Err));
-    }
-    lose(body, word, Lost::Panicked(payload))
-}
-
-/// Drops a future whose poll panics while the panic unwinds, as on tokio: its destructors can tell.
-struct DropsIt<'a> {
-    body: &'a mut BodyPtr,
-    word: u64,
-}
-
-impl Drop for DropsIt<'_> {
-    #[cold]
-    fn drop(&mut self) {
-        // In a section that the panic left open nothing can be entered, and a second panic would end the
-        // process: the first one is to be told.
-        if !here::is_in_section() {
-            let dropped = drop_future(self.body, self.word);
-            enter().threads.dropped = dropped.err();
-        }
-    }
-}
-
-/// Drops a task's future. A panic of its destructor comes back.
-#[cold]
-fn drop_future(body: &mut BodyPtr, word: u64) -> thread::Result<()> {
-    enter().begin_cancel(word);
-    let dropped = catch_unwind(AssertUnwindSafe(|| body.cancel()));
-    enter().threads.cancels -= 1;
-    dropped
-}
-
-/// The poll was unwound because its task is being dropped, by the thread that resumed this one. Always
-/// true, as [`cancel`].
-#[cold]
-fn unwound(body: &mut BodyPtr, word: u64, dropped: thread::Result<()>) -> bool {
-    baton::forget_token();
-    let Err(payload) = dropped else {
-        body.lose(Lost::Aborted);
-        return true;
-    };
-    let message = message_of(&*payload);
-    if !body.lose(Lost::Panicked(payload)) {
-        let mut kernel = enter();
-        let tag = kernel.tag_of(unpack(word).1);
-        let failure = Failure::panicked(&kernel, tag, message);
-        kernel.fail(failure);
-    }
-    true
+    is_main
 }
 
 /// Gives a task that is ready, and whose poll was put aside, its turn now, whoever else is.
@@ -322,55 +279,18 @@ pub(crate) fn turn_of(slot: u32) {
     let before = here::place().polled;
     let mut kernel = enter();
     kernel.unready(slot);
-    let (slot, word, mut body, aborted) = kernel.begin_turn(slot);
+    let turn = kernel.begin_turn(slot);
     drop(kernel);
-    let ended = poll_or_cancel(&mut body, word, aborted);
-    body = baton::returned(body);
+    let (body, ended) = poll::take_turn_alone(turn);
+    let body = baton::returned(body);
     let mut kernel = enter();
     if ended {
-        finish(kernel, slot, body);
+        finish(kernel, body, None);
     } else {
-        kernel.end_turn(slot, word, body);
+        kernel.end_turn(body);
         drop(kernel);
     }
     here::begin_poll(before);
-}
-
-/// Drops the future of a task that was aborted, and tells its handle. Always true: the task has ended.
-#[cold]
-fn cancel(body: &mut BodyPtr, word: u64) -> bool {
-    match drop_future(body, word) {
-        Ok(()) => lose(body, word, Lost::Aborted),
-        Err(payload) => lose(body, word, Lost::Panicked(payload)),
-    }
-}
-
-/// Tells the handle of a task why there is no result; a panic that nobody hears of fails the run.
-/// Always true: the task has ended.
-#[cold]
-fn lose(body: &BodyPtr, word: u64, lost: Lost) -> bool {
-    let message = match &lost {
-        Lost::Aborted => None,
-        Lost::Panicked(payload) => Some(message_of(&**payload)),
-    };
-    let heard = body.lose(lost);
-    let mut kernel = enter();
-    let (_, index) = unpack(word);
-    let tag = kernel.tag_of(index);
-    match message {
-        None => kernel.record_with(|_| Event::Aborted { task: TaskNumber(tag.number) }),
-        Some(message) => {
-            kernel.record_with(|kernel| Event::Panicked {
-                task: TaskNumber(tag.number),
-                message: kernel.recorder.text(&message),
-            });
-            if !heard {
-                let failure = Failure::panicked(&kernel, tag, message);
-                kernel.fail_unheard(failure);
-            }
-        }
-    }
-    true
 }
 
 /// Lets what is due happen.
@@ -393,11 +313,11 @@ fn fire() {
     match kernel.queue.pop_timer() {
         None => {}
         Some(Action::Wake(word)) => {
-            kernel.steps -= 1; // the poll that follows is the step
+            kernel.steps.uncount(); // the poll that follows is the step
             kernel.wake(word);
         }
         Some(Action::Foreign(index)) => {
-            kernel.steps -= 1;
+            kernel.steps.uncount();
             let waker = kernel.queue.take_waker(index);
             drop(kernel);
             guarded(|| waker.into_iter().for_each(Waker::wake));
@@ -441,14 +361,6 @@ enum Advance {
 }
 
 impl Kernel {
-    /// A task is being dropped: it is stopped no more.
-    fn begin_cancel(&mut self, word: u64) {
-        self.threads.cancels += 1;
-        if let Some(slot) = self.tasks.get_mut(unpack(word).1) {
-            slot.stop_at = u32::MAX;
-        }
-    }
-
     /// Lets the timer that is due first wake its task, without leaving the kernel. False where something
     /// else has to happen first: [`fire`] and what calls it know what.
     #[inline]
@@ -488,7 +400,7 @@ impl Kernel {
 
     fn report(&self) -> Report {
         let Self { steps, completed, hash, .. } = *self;
-        Report { steps, completed, now: self.now(), hash }
+        Report { steps: steps.taken(), completed, now: self.now(), hash }
     }
 
     /// `place` is where the task was found the last time: looking at all of them costs more the more
@@ -542,12 +454,12 @@ pub(crate) fn drop_task(index: u32) {
         let before = kernel.current();
         // A destructor is its node's, be that down.
         kernel.set_current(index, word, node);
-        Some((body, word, before))
+        Some((body, before))
     };
-    let Some((mut body, word, (slot, current, node))) = context::with(take).flatten() else {
+    let Some((mut body, (slot, current, node))) = context::with(take).flatten() else {
         return;
     };
-    cancel(&mut body, word);
+    cancel(&mut body);
     let ended = context::with(|kernel| {
         let ended = kernel.end_task(index);
         kernel.set_current(slot, current, node);

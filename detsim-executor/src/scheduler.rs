@@ -112,9 +112,10 @@ impl FromStr for Strategy {
 
 /// The scheduler of a run: the built-in ones cost no indirect call.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Policy {
-    kind: Kind,
     random: Random,
+    kind: Kind,
     fifo: Fifo,
     other: Option<Box<dyn Scheduler>>,
 }
@@ -177,6 +178,12 @@ impl Policy {
     #[inline]
     pub(crate) fn pick_at_random(&mut self) -> Option<u32> {
         self.random.take()
+    }
+
+    /// What [`Policy::push`] and then [`Policy::pick_at_random`] do.
+    #[inline]
+    pub(crate) fn exchange_at_random(&mut self, slot: u32) -> u32 {
+        self.random.exchange(slot)
     }
 
     pub(crate) fn pick(&mut self, at: Pick) -> Option<u32> {

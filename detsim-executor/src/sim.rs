@@ -275,7 +275,10 @@ impl Sim {
     /// else was on its way.
     #[track_caller]
     pub fn set_max_steps(&self, steps: u64) {
-        self.with(|kernel| kernel.limits.steps = steps);
+        self.with(|kernel| {
+            kernel.limits.steps = steps;
+            kernel.steps.set_max(steps);
+        });
     }
 
     /// Lets a scheduler of one's own decide who runs next, from now on. In a replay it is not

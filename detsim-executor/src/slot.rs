@@ -345,6 +345,16 @@ impl<F: Future> Cell<F> {
     }
 }
 
+impl<F: Future> Cell<F> {
+    /// Out of line: a poll that is pending, as most are, has nothing to save for this.
+    #[inline(never)]
+    fn complete(&self, out: F::Output) -> Poll<()> {
+        self.cancel();
+        drop(self.settle(Ok(out)));
+        Poll::Ready(())
+    }
+}
+
 impl<F: Future> Body for Cell<F> {
     fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         // SAFETY: only a BodyPtr gets here, borrowed mutably: one poll or cancel at a time. The
@@ -352,10 +362,10 @@ impl<F: Future> Body for Cell<F> {
         let future = unsafe { &mut *self.future.get() };
         let Some(future) = future else { return Poll::Ready(()) };
         // SAFETY: as above, the future stays in place until it is dropped there.
-        let out = std::task::ready!(unsafe { Pin::new_unchecked(future) }.poll(cx));
-        self.cancel();
-        drop(self.settle(Ok(out)));
-        Poll::Ready(())
+        match unsafe { Pin::new_unchecked(future) }.poll(cx) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(out) => self.complete(out),
+        }
     }
 
     fn cancel(&self) {

@@ -61,23 +61,48 @@ pub(crate) struct Slot {
     pub(crate) op: OpKind,
     /// In the ready set, or parked with its node.
     pub(crate) queued: bool,
-    pub(crate) aborted: bool,
     pub(crate) marks: Marks,
     pub(crate) group: u16,
 }
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
-/// Whether a task runs whatever its group does, and what it has spent of the budget of its last poll,
-/// where it was stopped: the next poll goes on with what is left.
+/// What is unusual about a task, and what it has spent of the budget of its last poll, where it was
+/// stopped: the next poll goes on with what is left.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Marks(u8);
+pub(crate) struct Marks(u16);
 
 impl Marks {
-    const FREE: u8 = 1 << 7;
+    const SPENT: u16 = (1 << 7) - 1;
+    const FREE: u16 = 1 << 7;
+    const AWAY: u16 = 1 << 8;
+    const ABORTED: u16 = 1 << 9;
 
-    fn new(free: bool) -> Self {
-        Self(if free { Self::FREE } else { 0 })
+    fn new(free: bool, away: bool) -> Self {
+        let mark = |is: bool, mark| if is { mark } else { 0 };
+        Self(mark(free, Self::FREE) | mark(away, Self::AWAY))
+    }
+
+    /// Whether the task's node or its group has a say in whether it runs.
+    #[inline]
+    pub(crate) fn is_away(self) -> bool {
+        self.0 & Self::AWAY != 0
+    }
+
+    /// Whether the task is dropped at its next turn.
+    #[inline]
+    pub(crate) fn is_aborted(self) -> bool {
+        self.0 & Self::ABORTED != 0
+    }
+
+    pub(crate) fn abort(&mut self) {
+        self.0 |= Self::ABORTED;
+    }
+
+    /// Whether the next turn is to begin as any: nothing was spent before, and the task is not aborted.
+    #[inline]
+    pub(crate) fn begins_afresh(self) -> bool {
+        self.0 & (Self::SPENT | Self::ABORTED) == 0
     }
 
     /// Whether the task runs whether or not its group does: somebody blocks on it, or it has a thread
@@ -89,20 +114,14 @@ impl Marks {
 
     /// Keeps what was spent, less than all of it, for the next poll.
     pub(crate) fn keep_spent(&mut self, spent: u32) {
-        debug_assert!(spent <= u32::from(!Self::FREE), "a whole budget is a new one");
-        self.0 = self.0 & Self::FREE | spent as u8;
-    }
-
-    /// Whether anything was kept.
-    #[inline]
-    pub(crate) fn has_spent(self) -> bool {
-        self.0 & !Self::FREE != 0
+        debug_assert!(spent <= u32::from(Self::SPENT), "a whole budget is a new one");
+        self.0 = self.0 & !Self::SPENT | spent as u16;
     }
 
     /// What was kept; nothing is, from now on.
     #[inline]
     pub(crate) fn take_spent(&mut self) -> u32 {
-        let spent = self.0 & !Self::FREE;
+        let spent = self.0 & Self::SPENT;
         self.0 ^= spent;
         u32::from(spent)
     }
@@ -142,7 +161,6 @@ impl Slot {
             node: NodeId::NONE,
             op: OpKind::Start,
             queued: false,
-            aborted: false,
             marks: Marks::default(),
             group: 0,
         }
@@ -226,10 +244,11 @@ impl Ordinals {
 
 /// All tasks of a run.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct Tasks {
+    slots: Vec<Slot>,
     /// What the words of this table begin with.
     lane: u32,
-    slots: Vec<Slot>,
     cold: Vec<Cold>,
     /// `slots[..used]` were used in this run: what the end of a run has to look at.
     used: usize,
@@ -265,7 +284,7 @@ impl Tasks {
             stop_at: if stops { UNDRAWN } else { u32::MAX },
             node: spawn.node,
             group,
-            marks: Marks::new(spawn.main || spawn.free),
+            marks: Marks::new(spawn.main || spawn.free, spawn.node != NodeId::NONE || group != 0),
             ..Slot::vacant(word)
         };
         let cold = &mut self.cold[index as usize];

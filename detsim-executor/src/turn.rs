@@ -10,16 +10,20 @@ use crate::budget::BUDGET;
 use crate::event::{Event, NodeId};
 use crate::failure::Failure;
 use crate::here;
-use crate::kernel::{Kernel, Preempt};
+use crate::kernel::Kernel;
 use crate::node::NodeState;
 use crate::slot::BodyPtr;
 use crate::task::Slot;
 use std::mem;
 use std::task::Waker;
 
-/// A task whose turn it is: its slot, its word, its body, which nobody else has, and whether it was
-/// aborted. No struct: that would live in memory from poll to poll.
-pub(crate) type Turn = (u32, u64, BodyPtr, bool);
+/// The turn of the current task.
+pub(crate) struct Turn {
+    /// Nobody else has it.
+    pub(crate) body: BodyPtr,
+    pub(crate) word: u64,
+    pub(crate) aborted: bool,
+}
 
 impl Kernel {
     /// Takes the next ready task, and makes it the current one.
@@ -62,19 +66,21 @@ impl Kernel {
         let body = slot.body.take().expect("invariant: a ready task lives, and is not polled");
         slot.queued = false;
         slot.polls = slot.polls.wrapping_add(1);
-        let Slot { aborted, sig, node, word, .. } = *slot;
-        let spent = if slot.marks.has_spent() { slot.marks.take_spent() } else { 0 };
+        let Slot { marks, sig, node, word, .. } = *slot;
+        (self.stops, self.budget) = (0, BUDGET);
+        let mut aborted = false;
+        if !marks.begins_afresh() {
+            self.budget -= slot.marks.take_spent();
+            aborted = marks.is_aborted();
+        }
         self.hash.step(sig);
         self.set_current(index, word, node);
-        self.stopped = false;
-        self.budget = BUDGET - spent;
-        (index, word, body, aborted)
+        Turn { body, word, aborted }
     }
 
     #[inline]
     pub(crate) fn count_step(&mut self) {
-        self.steps += 1;
-        if self.steps >= self.limits.steps {
+        if self.steps.count() {
             self.out_of_steps();
         }
     }
@@ -86,36 +92,75 @@ impl Kernel {
     }
 
     /// The task waits, or has yielded: its body goes back where its next turn finds it.
+    pub(crate) fn end_turn(&mut self, body: BodyPtr) {
+        self.put_back(body);
+        match here::end_poll() {
+            true => self.end_yield(),
+            false => self.end_on_node(),
+        }
+    }
+
+    /// As [`Self::end_turn`] after a turn that was usual. The next turn where that is a pick at once, which it
+    /// nearly always is after a yield: nothing is `injected` or due before.
     #[inline(always)]
-    pub(crate) fn end_turn(&mut self, index: u32, word: u64, body: BodyPtr) {
+    pub(crate) fn pass_turn(&mut self, body: BodyPtr, injected: bool) -> Option<Turn> {
+        let index = self.current_index();
+        let slot = self.put_back(body);
+        if !here::end_poll() {
+            self.end_on_node();
+            return None;
+        }
+        if slot.queued || slot.marks.is_away() {
+            self.end_yield();
+            return None;
+        }
+        // What `wake_slot` does, without a call.
+        (slot.op, slot.queued) = (OpKind::Yield, true);
+        if injected || self.queue.is_disturbed(self.now_ns) {
+            self.policy.push(index);
+            return None;
+        }
+        let next = self.policy.exchange_at_random(index);
+        Some(self.begin_turn(next))
+    }
+
+    #[inline(always)]
+    fn put_back(&mut self, body: BodyPtr) -> &mut Slot {
         self.now_ns += self.poll_ns;
-        let node = self.current_node();
-        let is_usual = self.plain && node == NodeId::NONE && self.preempt == Preempt::Ops;
-        let slot = self.tasks.get_mut(index).expect("invariant: a polled task has a slot");
+        let slot = self.current_slot().expect("invariant: a polled task has a slot");
         // There is none: this one was taken out for the poll.
         mem::forget(slot.body.replace(body));
-        if here::end_poll() {
+        slot
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end_yield(&mut self) {
+        let index = self.current_index();
+        if let Some(slot) = self.current_slot() {
             slot.op = OpKind::Yield;
-            if is_usual && slot.group == 0 && !slot.queued {
-                // What `wake_slot` does, without a call.
-                slot.queued = true;
-                return self.policy.push(index);
-            }
-            self.yielded(index);
         }
+        self.yielded(index);
+        self.end_on_node();
+    }
+
+    /// A task that stopped its own node goes as the others of the node did.
+    #[inline]
+    fn end_on_node(&mut self) {
+        let (_, word, node) = self.current();
         if self.is_down(node) {
-            // The task stopped its own node: it goes as the others of the node did.
             self.abort(word);
         }
     }
 
     /// The task has ended; its body is dropped outside of the kernel. See [`Kernel::end_task`].
     #[inline]
-    pub(crate) fn finish_turn(&mut self, index: u32) -> Option<Waker> {
+    pub(crate) fn finish_turn(&mut self) -> Option<Waker> {
+        let index = self.current_index();
         self.now_ns += self.poll_ns;
-        self.stopped = false;
+        self.stops = 0;
         let number = self.current_number();
-        if self.tasks.get(index).is_some_and(|slot| !slot.aborted) {
+        if self.tasks.get(index).is_some_and(|slot| !slot.marks.is_aborted()) {
             self.completed += 1;
             self.record_with(|_| Event::Finished { task: number });
         }

@@ -201,7 +201,7 @@ pub(super) fn resume(to: &'static Seat, order: Order) -> Outcome {
     {
         let mut kernel = enter();
         kernel.threads.resumers.push(mine);
-        kernel.threads.unusual = true;
+        kernel.set_unusual(true);
     }
     let back = pass(lane, mine, to, order);
     assert_eq!(back, Order::Back, "detsim bug: whoever resumes gets the baton back");
@@ -224,7 +224,7 @@ pub(super) fn order() -> Order {
 pub(crate) fn after_poll(slot: u32, body: BodyPtr, ended: bool) -> Option<BodyPtr> {
     let mut kernel = enter();
     if kernel.threads.resumers.is_empty() {
-        kernel.threads.unusual = false;
+        kernel.set_unusual(false);
         drop(kernel);
         return Some(returned(body));
     }
@@ -248,6 +248,12 @@ pub(crate) fn returned(body: BodyPtr) -> BodyPtr {
 }
 
 impl Kernel {
+    /// Whether the poll that ends next is perhaps no plain one.
+    fn set_unusual(&mut self, unusual: bool) {
+        self.threads.unusual = unusual;
+        self.settle();
+    }
+
     /// The poll of the current task is about to be put aside, for the first time or again. The turn that
     /// it gets next is no answer to what woke the task before this.
     fn keep_wake(&mut self) {

@@ -37,13 +37,21 @@ pub(crate) fn enter_lane(lane: &'static Lane) -> Guard {
     Guard { lane, _this_thread: PhantomData }
 }
 
+/// As [`enter_lane`], for the run loop after a poll: a section that was left open then is one that nobody
+/// will ever use again.
+#[inline]
+pub(crate) fn return_to_lane(lane: &'static Lane) -> Guard {
+    lane.bias.occupy();
+    Guard { lane, _this_thread: PhantomData }
+}
+
 /// The steps of the simulation that this thread drives, if it drives one: inside a section too, and
 /// in a signal handler.
 pub(crate) fn steps() -> Option<u64> {
     let lane = here::place().lane?;
-    // SAFETY: a lane lives as long as the process. One aligned word is read, volatile because the
-    // code that a signal interrupted may be about to write it.
-    Some(unsafe { (&raw const (*lane.kernel.get()).steps).read_volatile() })
+    // SAFETY: a lane lives as long as the process. Aligned words are read, volatile because the code
+    // that a signal interrupted may be about to write one of them.
+    Some(unsafe { (&raw const (*lane.kernel.get()).steps).read_volatile() }.taken())
 }
 
 impl Deref for Guard {

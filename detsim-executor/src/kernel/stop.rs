@@ -119,7 +119,7 @@ impl Kernel {
         slot.op = kind;
         slot.marks.keep_spent(spent);
         self.tasks.cold_mut(self.current).object = object.sig();
-        self.stopped = true;
+        self.stops += 1;
         self.record_with(|k| Event::Preempted {
             task: k.current_number(),
             op: kind,
@@ -146,6 +146,6 @@ impl Kernel {
     /// is polled again: so that a stop cannot be told from any other suspension.
     #[inline]
     pub fn is_stopped(&self) -> bool {
-        self.stopped
+        self.stops > 0
     }
 }

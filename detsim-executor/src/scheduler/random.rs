@@ -2,6 +2,7 @@
 
 use super::{Pick, Ready, Scheduler};
 use crate::rng::{Stream, scale};
+use std::mem;
 
 /// A uniform pick among the ready tasks.
 ///
@@ -11,10 +12,11 @@ use crate::rng::{Stream, scale};
 /// stops, and a long run has many places for them: after every 64 the mean doubles, up to 64, so
 /// that a run of millions of operations is not spent on switching.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Random {
     ready: Vec<Entry>,
-    arrivals: u32,
     stream: Stream,
+    arrivals: u32,
     mean: u64,
     /// Draws until the mean doubles.
     dense: u32,
@@ -25,11 +27,25 @@ const STOPS_AT_ONE_DENSITY: u32 = 64;
 /// The sparsest density.
 const MEAN_MAX_LOG2: u64 = 6;
 
+/// A slot, below its order of arrival, which only [`Scheduler::default_pick`] needs. One word, since an
+/// entry is often moved just after it was written: two halves would make the move wait for both stores.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    slot: u32,
-    /// Order of arrival, which only [`Scheduler::default_pick`] needs.
-    arrival: u32,
+struct Entry(u64);
+
+impl Entry {
+    #[inline]
+    fn new(slot: u32, arrival: u32) -> Self {
+        Self(u64::from(arrival) << 32 | u64::from(slot))
+    }
+
+    #[inline]
+    fn slot(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn arrival(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
 }
 
 impl Random {
@@ -52,7 +68,7 @@ impl Random {
     #[inline]
     pub(crate) fn push(&mut self, slot: u32) {
         self.arrivals = self.arrivals.wrapping_add(1);
-        self.ready.push(Entry { slot, arrival: self.arrivals });
+        self.ready.push(Entry::new(slot, self.arrivals));
     }
 
     /// Takes a task; a single one is no choice, and costs no draw.
@@ -63,7 +79,20 @@ impl Random {
             1 => 0,
             n => scale(self.stream.word(), n as u64) as usize,
         };
-        Some(self.ready.swap_remove(index).slot)
+        Some(self.ready.swap_remove(index).slot())
+    }
+
+    /// A task becomes ready and another is taken, or the same: as [`Self::push`] and [`Self::take`], which
+    /// would move the one that comes last to the place of the one that goes. For a run that asks for no
+    /// default: when the task came is not kept.
+    #[inline]
+    pub(crate) fn exchange(&mut self, slot: u32) -> u32 {
+        let index = match self.ready.len() {
+            0 => 0,
+            n => scale(self.stream.word(), n as u64 + 1) as usize,
+        };
+        let entry = Entry::new(slot, 0);
+        self.ready.get_mut(index).map_or(slot, |place| mem::replace(place, entry).slot())
     }
 
     fn draw_mean(&mut self) {
@@ -97,7 +126,7 @@ impl Scheduler for Random {
     }
 
     fn remove(&mut self, slot: u32) {
-        self.ready.retain(|entry| entry.slot != slot);
+        self.ready.retain(|entry| entry.slot() != slot);
     }
 
     fn len(&self) -> usize {
@@ -105,6 +134,6 @@ impl Scheduler for Random {
     }
 
     fn default_pick(&self, _at: Pick) -> Option<u32> {
-        self.ready.iter().min_by_key(|entry| entry.arrival).map(|entry| entry.slot)
+        self.ready.iter().min_by_key(|entry| entry.arrival()).map(|entry| entry.slot())
     }
 }
