@@ -7,6 +7,8 @@
 //! an object is in the graph exactly while it has a waiter, so what nobody waits for costs nothing;
 //! nothing here runs user code, so all of it may stand in a section of [`crate::bound::Bound`].
 
+mod rest;
+
 use crate::event::Event;
 use crate::kernel::Kernel;
 use crate::rng::fold;
@@ -347,6 +349,8 @@ pub(crate) struct Wait {
     /// Another thread has woken the task: it may have ended this wait without a way to say so
     /// here. Cleared when the wait is polled again.
     pub(crate) suspect: bool,
+    /// It is over, and its place is kept for the next one: see [`Block::rest`].
+    pub(crate) rests: bool,
     pub(crate) stack: Option<Stack>,
 }
 
@@ -356,6 +360,7 @@ pub(crate) struct Resource {
     pub(crate) kind: ResourceKind,
     pub(crate) site: &'static Location<'static>,
     pub(crate) parties: Vec<Party>,
+    /// Those that wait, and the places that are kept.
     pub(crate) waiters: u32,
 }
 
@@ -386,6 +391,11 @@ impl WaitGraph {
         self.waits.clear();
         self.resources.clear();
         self.free_resources.clear();
+    }
+
+    /// Those that are not over.
+    pub(crate) fn waits(&self) -> impl Iterator<Item = &Wait> {
+        self.waits.iter().filter(|wait| !wait.rests)
     }
 
     /// A task was woken by another thread.
@@ -437,6 +447,19 @@ impl WaitGraph {
     }
 }
 
+impl Kernel {
+    /// The current task waits from now on.
+    #[inline]
+    fn record_blocked(&mut self, object: &Object, op: OpKind, site: &'static Location<'static>) {
+        self.record_with(|kernel| Event::Blocked {
+            task: kernel.current_number(),
+            op,
+            object: kernel.recorder.object(object),
+            site: kernel.recorder.site(site),
+        });
+    }
+}
+
 /// The operations of the blocking core. `kernel` is what [`crate::bound::In::both`] gives: `None`
 /// outside of a run, where a wait is queued without a record.
 #[derive(Debug)]
@@ -465,15 +488,11 @@ impl Block {
             since: kernel.steps(),
             granted: false,
             suspect: false,
+            rests: false,
             stack,
         };
         let record = kernel.graph.waits.insert(wait) + 1;
-        kernel.record_with(|k| Event::Blocked {
-            task: k.current_number(),
-            op,
-            object: k.recorder.object(object),
-            site: k.recorder.site(site),
-        });
+        kernel.record_blocked(object, op, site);
         Waiter { waker, record }
     }
 
@@ -529,14 +548,14 @@ impl Block {
         if object.node == 0 || object.run != kernel.id() {
             return Vec::new();
         }
-        let waits = kernel.graph.waits.iter().filter(|wait| wait.object == object.node - 1);
+        let waits = kernel.graph.waits().filter(|wait| wait.object == object.node - 1);
         let mut waits: Vec<&Wait> = waits.collect();
         waits.sort_by_key(|wait| (wait.since, wait.task.number, wait.op));
         waits.into_iter().map(|wait| (wait.task, wait.op)).collect()
     }
 
     /// Whoever has the object has changed: told to the graph while somebody waits.
-    #[inline]
+    #[inline(always)]
     pub fn held_by(kernel: Option<&mut Kernel>, object: &Object, parties: &[Party]) {
         if object.node == 0 {
             return;

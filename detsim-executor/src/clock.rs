@@ -52,6 +52,7 @@ impl Kernel {
 
     /// Whether the clock is paused: polls and readings take no time, and it moves on to the next
     /// timer or delivery only when nothing can run.
+    #[inline]
     pub fn is_clock_paused(&self) -> bool {
         self.poll_ns == 0
     }

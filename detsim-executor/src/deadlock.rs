@@ -113,7 +113,7 @@ impl Kernel {
     pub(crate) fn blocked_task(&self, index: u32) -> BlockedTask {
         let tag = self.tag_of(index);
         let slot = self.tasks.get(index).expect("invariant: a living task has a slot");
-        let waits = || self.graph.waits.iter().filter(|w| w.task == tag && !w.suspect);
+        let waits = || self.graph.waits().filter(|w| w.task == tag && !w.suspect);
         let stack = waits().find_map(|wait| wait.stack.as_ref()).filter(|_| !self.brief);
         BlockedTask {
             number: tag.number,
@@ -177,7 +177,7 @@ impl Kernel {
             let is_of_it = other.object == wait.object && other.op == OpKind::Write;
             is_of_it && !other.granted && other.since <= wait.since && other.task != wait.task
         };
-        self.graph.waits.iter().filter(is_ahead).min_by_key(|other| other.since)
+        self.graph.waits().filter(is_ahead).min_by_key(|other| other.since)
     }
 }
 

@@ -186,6 +186,7 @@ impl Kernel {
     }
 
     /// The steps so far.
+    #[inline]
     pub fn steps(&self) -> u64 {
         self.steps.taken()
     }
@@ -204,6 +205,12 @@ impl Kernel {
             NO_TASK => TaskTag::NOBODY,
             slot => self.tag_of(slot),
         }
+    }
+
+    /// The word of the task that runs; 0 outside of any.
+    #[inline]
+    pub(crate) fn word(&self) -> u64 {
+        self.word
     }
 
     /// Whether this is the task that runs.
@@ -441,6 +448,12 @@ impl Kernel {
 
     // ------------------------------------------------------------ events
 
+    /// Whether the run is recorded.
+    #[inline]
+    pub fn is_recorded(&self) -> bool {
+        self.recorder.is_on()
+    }
+
     /// Keeps an event, where the run is recorded; `event` is called only then.
     #[inline]
     pub fn record_with(&mut self, event: impl FnOnce(&mut Self) -> Event) {
@@ -505,6 +518,7 @@ impl Kernel {
         self.probing = probing;
     }
 
+    #[inline]
     pub(crate) fn wait_mut(&mut self, record: u32) -> Option<&mut Wait> {
         self.graph.waits.get_mut(record.wrapping_sub(1))
     }

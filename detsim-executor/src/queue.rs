@@ -45,6 +45,8 @@ pub(crate) struct Queue {
     /// Wakers that are not ours, each of one timer.
     wakers: Slots<Waker>,
     devices: Vec<Deadline>,
+    /// How many of them have something to do.
+    armed: usize,
     /// Which of them keep no run going.
     faint: Vec<bool>,
     /// What such a device waits for, and nothing else is due.
@@ -62,6 +64,7 @@ impl Default for Queue {
             callbacks: Slots::default(),
             wakers: Slots::default(),
             devices: Vec::new(),
+            armed: 0,
             faint: Vec::new(),
             dozing: None,
             touched: Vec::new(),
@@ -78,6 +81,7 @@ impl Queue {
     pub(crate) fn reset(&mut self) -> (Slots<Callback>, Slots<Waker>) {
         self.timers.clear();
         self.devices.clear();
+        self.armed = 0;
         self.faint.clear();
         self.dozing = None;
         self.touched.clear();
@@ -244,8 +248,24 @@ impl Queue {
         if *known == deadline && self.next_ns != 0 {
             return;
         }
+        self.armed -= usize::from(known.at != SimTime::MAX);
         *known = deadline;
-        self.update();
+        let others = self.armed;
+        self.armed += usize::from(deadline.at != SimTime::MAX);
+        // Most often one device has something to do, again and again.
+        match others == 0 && !self.faint[device] && self.touched.is_empty() {
+            true => self.update_with(deadline, Due::Device(device)),
+            false => self.update(),
+        }
+    }
+
+    /// As [`Self::update`], where nothing but this and the timers is to come.
+    #[inline]
+    fn update_with(&mut self, deadline: Deadline, due: Due) {
+        let first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
+        self.first = if deadline < first.0 { (deadline, due) } else { first };
+        self.next_ns = self.first.0.at.as_nanos();
+        self.dozing = None;
     }
 
     /// What a run that has somewhere to go until `until` meets on its way, though nothing keeps it going.

@@ -156,6 +156,7 @@ impl Ratio {
     }
 
     /// Probability 0?
+    #[inline]
     pub const fn is_never(self) -> bool {
         self.0 == 0
     }

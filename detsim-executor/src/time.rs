@@ -30,37 +30,44 @@ impl SimTime {
     pub const MAX: Self = Self(u64::MAX);
 
     /// So many nanoseconds after the beginning.
+    #[inline]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
     /// So many milliseconds after the beginning.
+    #[inline]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
     /// So many seconds after the beginning.
+    #[inline]
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
 
     /// Nanoseconds since the beginning.
+    #[inline]
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
     /// Whole milliseconds since the beginning.
+    #[inline]
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000_000
     }
 
     /// The time since the beginning.
+    #[inline]
     pub const fn elapsed(self) -> Duration {
         Duration::from_nanos(self.0)
     }
 }
 
 /// Nanoseconds of a duration, the largest number where it does not fit.
+#[inline]
 pub fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
@@ -73,12 +80,14 @@ impl From<Duration> for SimTime {
 
 impl Add<Duration> for SimTime {
     type Output = Self;
+    #[inline]
     fn add(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(nanos(duration)))
     }
 }
 
 impl AddAssign<Duration> for SimTime {
+    #[inline]
     fn add_assign(&mut self, duration: Duration) {
         *self = *self + duration;
     }
@@ -86,6 +95,7 @@ impl AddAssign<Duration> for SimTime {
 
 impl Sub for SimTime {
     type Output = Duration;
+    #[inline]
     fn sub(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

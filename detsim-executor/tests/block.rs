@@ -225,3 +225,68 @@ fn a_choice_is_told_with_task_operation_and_place() {
     };
     assert_ne!(task, instead_of);
 }
+
+/// Where one after the other waits for the same thing, in one place of the wait graph.
+struct Seat(Bound<(Object, Option<Waiter>, bool)>);
+
+impl Seat {
+    fn poll_wait(
+        &self,
+        cx: &mut Context<'_>,
+        how: (OpKind, &'static Location<'static>),
+    ) -> Poll<()> {
+        let mut foreign = Some(cx.waker().clone());
+        let mut section = self.0.enter();
+        let (&mut (ref mut object, ref mut seat, ref mut is_met), kernel) = section.both();
+        let kernel = kernel.expect("used in a run only");
+        if std::mem::take(is_met) {
+            return Poll::Ready(());
+        }
+        let waker = storable(cx, &mut foreign).expect("cloned above");
+        match seat {
+            Some(seat) => Block::wait_again(kernel, object, seat, how, &[], waker),
+            None => *seat = Some(Block::wait(Some(kernel), object, how.0, how.1, &[], waker)),
+        }
+        Poll::Pending
+    }
+
+    fn meet(&self) {
+        let mut section = self.0.enter();
+        let (state, kernel) = section.both();
+        state.2 = true;
+        let seat = state.1.as_mut().expect("somebody waits");
+        let waker = Block::rest(kernel.expect("used in a run only"), seat);
+        section.wake(waker);
+    }
+}
+
+#[test]
+fn a_place_that_is_kept_tells_of_the_wait_that_is_on_alone() {
+    let sim = Sim::new(1);
+    let seat = Rc::new(Seat(Bound::new((
+        Object::new(ResourceKind::Notify, Location::caller()),
+        None,
+        false,
+    ))));
+    let waits = |name: &'static str, op| {
+        let seat = Rc::clone(&seat);
+        sim.spawn(name, poll_fn(move |cx| seat.poll_wait(cx, (op, Location::caller()))))
+    };
+    let blocked = || {
+        let tasks = sim.living();
+        let of = |task: &detsim_executor::BlockedTask| {
+            let ops = task.waits.iter().map(|wait| wait.op.clone());
+            (task.name.clone().unwrap_or_default(), ops.collect::<Vec<_>>())
+        };
+        tasks.iter().map(of).collect::<Vec<_>>()
+    };
+    drop(waits("first", OpKind::Wait));
+    sim.run_for(Duration::from_millis(1)).unwrap();
+    assert_eq!(blocked(), [("first".to_owned(), vec!["notified".to_owned()])]);
+    seat.meet();
+    drop(waits("second", OpKind::Recv));
+    sim.run_for(Duration::from_millis(1)).unwrap();
+    assert_eq!(blocked(), [("second".to_owned(), vec!["recv".to_owned()])]);
+    seat.meet();
+    sim.run().unwrap();
+}

@@ -5,22 +5,25 @@
 //! so that nothing of the past moves the clock).
 //!
 //! # Invariants
-//! - `near` is sorted, the earliest last, and is empty only where `far` is: most runs have few packets on
-//!   their way, and for them it is the whole queue.
-//! - Nothing in `far` is earlier than anything in `near`.
+//! - `near` is empty only where `far` is: most runs have few packets on their way, and for them it is the
+//!   whole queue. Nothing in `far` is earlier than anything in `near`.
 
-use std::cmp::Ordering;
+mod near;
+
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use detsim_executor::Deadline;
+use detsim_executor::{Deadline, SimTime};
+
+use self::near::Near;
 
 /// Events in their order.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
-    near: Vec<Entry>,
-    far: BinaryHeap<Entry>,
+    near: Near,
+    far: BinaryHeap<Reverse<Entry>>,
     /// What the entries are about, by place.
-    events: Vec<E>,
+    events: Vec<Option<E>>,
     free: Vec<u32>,
     /// Whether the earliest event that matters may be another than before.
     changed: bool,
@@ -28,86 +31,118 @@ pub(crate) struct Agenda<E> {
     doubtful: bool,
 }
 
-/// When an event is due, and its place.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    deadline: Deadline,
-    place: u32,
-}
+/// When an event is due, and its place, in one number: the moment, the sequence, the place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
 
-/// How many events are kept sorted; where there are more, half of these go to the heap.
-const NEAR_MAX: usize = 32;
+const PLACE_BITS: u32 = 24;
+const PLACE_MASK: u64 = (1 << PLACE_BITS) - 1;
 
-impl<E: Copy> Agenda<E> {
-    /// One more event.
+impl Entry {
     #[inline(always)]
-    pub(crate) fn push(&mut self, deadline: Deadline, event: E) {
-        // The event is written where it stays, part by part, where the caller has made it.
-        let place = match self.free.pop() {
-            Some(place) => {
-                self.events[place as usize] = event;
-                place
-            }
-            None => {
-                self.events.push(event);
-                self.events.len() as u32 - 1
-            }
-        };
-        self.insert(Entry { deadline, place });
-    }
-
-    fn insert(&mut self, entry: Entry) {
-        let order = entry.deadline.order();
-        self.changed |= self.near.last().is_none_or(|first| order < first.deadline.order());
-        if !self.far.is_empty() && order > self.near[0].deadline.order() {
-            return self.far.push(entry);
-        }
-        self.insert_near(entry);
-        if self.near.len() > NEAR_MAX {
-            self.far.extend(self.near.drain(..NEAR_MAX / 2));
-        }
+    fn new(deadline: Deadline, place: u32) -> Self {
+        let low = deadline.seq << PLACE_BITS | u64::from(place);
+        Self(u128::from(deadline.at.as_nanos()) << 64 | u128::from(low))
     }
 
     #[inline]
-    fn insert_near(&mut self, entry: Entry) {
-        let (order, len) = (entry.deadline.order(), self.near.len());
-        let later = self.near.iter().take_while(|other| other.deadline.order() > order).count();
-        self.near.push(entry);
-        if later < len {
-            self.near.copy_within(later..len, later + 1);
-            self.near[later] = entry;
+    fn deadline(self) -> Deadline {
+        let at = SimTime::from_nanos((self.0 >> 64) as u64);
+        Deadline { at, seq: self.0 as u64 >> PLACE_BITS }
+    }
+
+    #[inline]
+    fn place(self) -> u32 {
+        (self.0 as u64 & PLACE_MASK) as u32
+    }
+}
+
+impl<E: Copy> Agenda<E> {
+    /// One more event.
+    ///
+    /// # Panics
+    /// Where there are 16,777,216 of them.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, deadline: Deadline, event: E) {
+        let place = self.free.pop().unwrap_or_else(|| self.add_place());
+        // The event is written where it stays, part by part, where the caller has made it.
+        self.events[place as usize] = Some(event);
+        let entry = Entry::new(deadline, place);
+        match self.far.is_empty() && !self.near.is_full() {
+            true => self.changed |= self.near.push(entry),
+            false => self.push_to_many(entry),
+        }
+    }
+
+    #[cold]
+    fn add_place(&mut self) -> u32 {
+        let place = self.events.len() as u64;
+        assert!(place <= PLACE_MASK, "detsim: more than {place} events of the network are to come");
+        self.events.push(None);
+        place as u32
+    }
+
+    /// As [`Self::push`], where there are many.
+    #[inline(never)]
+    fn push_to_many(&mut self, entry: Entry) {
+        if self.far.peek().is_some_and(|Reverse(far)| *far < entry) {
+            return self.far.push(Reverse(entry));
+        }
+        if self.near.is_full() {
+            self.near.drain_later(|later| self.far.push(Reverse(later)));
+        }
+        // What went just now may be earlier.
+        match self.far.peek().is_some_and(|Reverse(far)| *far < entry) {
+            true => self.far.push(Reverse(entry)),
+            false => self.changed |= self.near.push(entry),
         }
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Deadline, E)> {
-        self.near.last().map(|entry| (entry.deadline, self.events[entry.place as usize]))
+        let first = self.near.first()?;
+        Some((first.deadline(), self.events[first.place() as usize]?))
+    }
+
+    /// What the earliest event is about.
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<&E> {
+        self.events[self.near.first()?.place() as usize].as_ref()
     }
 
     /// When the earliest event is due.
     #[inline]
     pub(crate) fn first_deadline(&self) -> Option<Deadline> {
-        self.near.last().map(|entry| entry.deadline)
+        self.near.first().map(|entry| entry.deadline())
     }
 
     /// Takes the earliest event.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<E> {
+        let event = *self.peek()?;
+        self.drop_first();
+        Some(event)
+    }
+
+    /// Takes the earliest event, of which there is one, and forgets it.
+    #[inline(always)]
+    pub(crate) fn drop_first(&mut self) {
         self.changed = true;
-        let Entry { place, .. } = self.near.pop()?;
-        self.free.push(place);
+        let Some(entry) = self.near.pop() else { return };
+        self.free.push(entry.place());
         if self.near.is_empty() {
             self.refill();
         }
-        Some(self.events[place as usize])
     }
 
     /// What was far is near.
     fn refill(&mut self) {
-        let next = std::iter::from_fn(|| self.far.pop());
-        self.near.extend(next.take(NEAR_MAX / 2));
-        self.near.reverse();
+        while !self.near.is_full()
+            && let Some(Reverse(entry)) = self.far.pop()
+        {
+            self.near.push(entry);
+        }
         self.doubtful &= !self.near.is_empty();
     }
 }
@@ -141,7 +176,7 @@ impl<E> Agenda<E> {
 impl<E> Default for Agenda<E> {
     fn default() -> Self {
         Self {
-            near: Vec::new(),
+            near: Near::default(),
             far: BinaryHeap::new(),
             events: Vec::new(),
             free: Vec::new(),
@@ -151,31 +186,9 @@ impl<E> Default for Agenda<E> {
     }
 }
 
-impl Ord for Entry {
-    /// Reversed: the heap has its greatest on top.
-    fn cmp(&self, other: &Self) -> Ordering {
-        other.deadline.order().cmp(&self.deadline.order())
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.deadline == other.deadline
-    }
-}
-
-impl Eq for Entry {}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use detsim_executor::SimTime;
 
     #[test]
     fn events_come_by_moment_and_sequence() {

@@ -66,7 +66,7 @@ impl Default for LinkConfig {
 /// One directed link.
 ///
 /// # Invariants
-/// `faults` is there as soon as a rate of `config` is above 0.
+/// `faults` is there as soon as a rate of `config` is above 0. `is_plain` follows from all other fields.
 #[derive(Debug)]
 pub(crate) struct Link {
     sig: u64,
@@ -81,6 +81,8 @@ pub(crate) struct Link {
     busy_until: SimTime,
     /// When the last message will arrive, where order is kept.
     last_arrival: SimTime,
+    /// It does nothing to a message but take its time: see [`Self::launch_plainly`].
+    is_plain: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -149,6 +151,7 @@ impl Link {
             sent: 0,
             busy_until: SimTime::ZERO,
             last_arrival: SimTime::ZERO,
+            is_plain: false,
         };
         link.configure(name, config, choices);
         link
@@ -168,6 +171,21 @@ impl Link {
                 tail: domain("tail"),
             });
         }
+        self.settle();
+    }
+
+    /// Something about the link has changed.
+    fn settle(&mut self) {
+        let LinkConfig { loss, duplicate, tail, order, bandwidth, .. } = self.config;
+        let never = [loss, duplicate, tail].into_iter().all(Ratio::is_never);
+        let calm = never && order == Order::Any && bandwidth == 0;
+        self.is_plain = calm && !self.is_hurt();
+    }
+
+    /// Does it nothing to a message but take its time?
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
     }
 
     /// The settings.
@@ -190,11 +208,13 @@ impl Link {
     /// Cuts the link.
     pub(crate) fn set_cut(&mut self, rule: Partition) {
         self.cut = Some(rule);
+        self.settle();
     }
 
     /// Opens the link, at its own speed.
     pub(crate) fn heal(&mut self) {
         (self.cut, self.slowness) = (None, 1);
+        self.settle();
     }
 
     /// Is it cut, or slow?
@@ -205,6 +225,16 @@ impl Link {
     /// Makes the link take this many times as long.
     pub(crate) fn set_slowness(&mut self, slowness: u32) {
         self.slowness = slowness;
+        self.settle();
+    }
+
+    /// What [`Self::launch`] does on a plain link: the number of the message, and when it arrives.
+    #[inline(always)]
+    pub(crate) fn launch_plainly(&mut self, now: SimTime, choices: &mut Choices) -> (u32, SimTime) {
+        let ordinal = self.sent;
+        self.sent = ordinal.wrapping_add(1);
+        let passage = Passage { ordinal, is_copy: false };
+        (ordinal, after(now, self.draw_latency_ns(passage, choices)))
     }
 
     /// A message is sent.
@@ -319,6 +349,7 @@ impl Link {
     }
 }
 
+#[inline]
 fn after(now: SimTime, latency_ns: u64) -> SimTime {
     SimTime::from_nanos(now.as_nanos().saturating_add(latency_ns))
 }

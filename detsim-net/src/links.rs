@@ -34,6 +34,16 @@ pub(crate) struct Unknown(pub(crate) NodeId);
 
 const NO_LINK: u32 = u32::MAX;
 
+/// The place of a link, once it has been asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way(u32);
+
+impl Default for Way {
+    fn default() -> Self {
+        Self(NO_LINK)
+    }
+}
+
 impl Links {
     /// Links of which those from a node to itself are like this, whatever is set on all.
     pub(crate) fn with_loopback(loopback: LinkConfig) -> Self {
@@ -56,6 +66,20 @@ impl Links {
             Some(&place) if place != NO_LINK => Ok(place),
             _ => self.connect(kernel, from, to),
         }
+    }
+
+    /// As [`Self::place`], asked for again and again.
+    #[inline(always)]
+    pub(crate) fn place_of(
+        &mut self,
+        kernel: &mut Kernel,
+        way: &mut Way,
+        (from, to): (NodeId, NodeId),
+    ) -> Result<u32, Unknown> {
+        if way.0 == NO_LINK {
+            way.0 = self.place(kernel, from, to)?;
+        }
+        Ok(way.0)
     }
 
     #[cold]

@@ -6,6 +6,7 @@
 //! woken is woken when the world has been left; the kernel always knows when the next event is due.
 
 mod blocking;
+mod devices;
 mod dispatch;
 mod faults;
 mod how;
@@ -26,11 +27,11 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use detsim_executor::{
-    Bound, Deadline, Device, DeviceId, In, Kernel, NodeId, Object, Party, Ratio, Sim, SimTime,
-    context,
+    Bound, Deadline, DeviceId, In, Kernel, NodeId, Object, Party, Ratio, Sim, SimTime, context,
 };
 
 pub use self::blocking::Alias;
+use self::devices::{Faint, Plug};
 pub use self::faults::{Cut, Net, RuleGuard};
 pub use self::how::How;
 pub use self::links::NetLink;
@@ -109,7 +110,6 @@ pub type Gone = fn() -> io::Error;
 /// One socket.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    pub(crate) node: NodeId,
     pub(crate) owner: Owner,
     pub(crate) object: Object,
     pub(crate) waits: Waits,
@@ -119,12 +119,13 @@ pub(crate) struct Entry {
     pub(crate) denied: [bool; 2],
     /// Whether an operation that is under way has asked to be stopped: [read, write].
     pub(crate) asked: [bool; 2],
-    /// Who used it last: [read, write].
-    pub(crate) parties: [Option<Party>; 2],
+    pub(crate) node: NodeId,
     /// How often something has happened to it.
     pub(crate) changes: u32,
-    pub(crate) options: Options,
+    /// Who used it last: [read, write].
+    pub(crate) parties: [Option<Party>; 2],
     pub(crate) kind: SocketKind,
+    pub(crate) options: Options,
 }
 
 pub(crate) type SocketKey = Key<Entry>;
@@ -185,11 +186,11 @@ impl Sockets {
     /// Those of a simulation.
     pub fn of(sim: &Sim) -> Self {
         if let Some(plug) = sim.device::<Plug>() {
-            return plug.sockets.clone();
+            return plug.0.clone();
         }
         let sockets = Self { world: Arc::new(Bound::new(World::new())) };
-        let device = sim.add_device(Rc::new(Plug { sockets: sockets.clone() }));
-        let faint = sim.add_device(Rc::new(Faint { sockets: sockets.clone() }));
+        let device = sim.add_device(Rc::new(Plug(sockets.clone())));
+        let faint = sim.add_device(Rc::new(Faint(sockets.clone())));
         let mut world = sockets.world.enter();
         (world.device, world.faint_device) = (Some(device), Some(faint));
         drop(world);
@@ -198,7 +199,7 @@ impl Sockets {
 
     /// Those of a simulation that has some.
     pub fn made_of(sim: &Sim) -> Option<Self> {
-        sim.device::<Plug>().map(|plug| plug.sockets.clone())
+        sim.device::<Plug>().map(|plug| plug.0.clone())
     }
 
     /// What `open` opens waits for an owner of this number, which is not 0, as long as it is there.
@@ -263,73 +264,6 @@ fn wake_all(section: &mut In<'_, World>) {
     }
 }
 
-/// What the run loop calls.
-struct Plug {
-    sockets: Sockets,
-}
-
-impl Device for Plug {
-    fn next_deadline(&self) -> Option<Deadline> {
-        let mut section = self.sockets.world.enter();
-        if section.ways.agenda.take_changed() {
-            section.armed = section.first_due();
-        }
-        section.armed
-    }
-
-    fn handle(&self) {
-        self.sockets.with(World::happen);
-    }
-
-    fn tells(&self) -> bool {
-        true
-    }
-
-    fn on_crash(&self, node: NodeId) {
-        self.sockets.with(|world, kernel| world.crash(kernel, node));
-    }
-
-    fn on_kill(&self, node: NodeId) {
-        self.sockets.with(|world, kernel| world.kill(kernel, node));
-    }
-
-    fn shown(&self) -> String {
-        self.sockets.with(|world, kernel| world.netstat_brief(kernel)).unwrap_or_default()
-    }
-
-    fn on_restart(&self, node: NodeId) {
-        self.sockets.with(|world, _| world.ways.dark.retain(|dark| *dark != node));
-    }
-}
-
-/// What the run loop calls for events that keep no run going.
-struct Faint {
-    sockets: Sockets,
-}
-
-impl Device for Faint {
-    fn next_deadline(&self) -> Option<Deadline> {
-        let mut section = self.sockets.world.enter();
-        section.faint.take_changed();
-        section.faint_armed = section.faint_due();
-        section.faint_armed
-    }
-
-    fn handle(&self) {
-        self.sockets.with(|world, kernel| {
-            let Some((deadline, what)) = world.faint.first() else { return };
-            world.faint.pop();
-            if !world.is_stale(deadline, what) {
-                world.happens(kernel, what);
-            }
-        });
-    }
-
-    fn is_faint(&self) -> bool {
-        true
-    }
-}
-
 impl World {
     fn new() -> Self {
         Self {
@@ -356,6 +290,12 @@ impl World {
             unusual: false,
             opens_for: 0,
         }
+    }
+
+    /// May what is usual be done the short way?
+    #[inline]
+    fn is_usual(&self) -> bool {
+        !self.unusual && self.closed.is_empty()
     }
 
     // ------------------------------------------------------------ events
@@ -532,10 +472,17 @@ impl World {
         }
     }
 
+    /// A socket is no more; who waited for it has been woken.
+    fn take_out(&mut self, kernel: &mut Kernel, key: SocketKey) -> Option<Entry> {
+        let mut entry = self.sockets.remove(key)?;
+        entry.waits.end(kernel, &mut entry.object);
+        Some(entry)
+    }
+
     /// A program closes a socket, or dies with it.
     pub(crate) fn close(&mut self, kernel: &mut Kernel, key: SocketKey) {
         self.notify(kernel, key, Side::Either);
-        let Some(entry) = self.sockets.remove(key) else { return };
+        let Some(entry) = self.take_out(kernel, key) else { return };
         let resets = entry.options.linger.is_some_and(|linger| linger.is_zero());
         let host = self.ways.hosts.of(entry.node);
         match entry.kind {
@@ -573,7 +520,7 @@ impl World {
             // A local socket has no peer elsewhere: closing it tells nobody.
             match self.entry(key).map(|entry| &entry.kind) {
                 Ok(SocketKind::Unix(_)) => self.close(kernel, key),
-                _ => drop(self.sockets.remove(key)),
+                _ => drop(self.take_out(kernel, key)),
             }
         }
         self.cut_power(kernel, node);

@@ -19,11 +19,27 @@ struct Place<T> {
     thing: Option<T>,
 }
 
-/// Names a thing of a [`Table`].
+/// Names a thing of a [`Table`]: generation and place in one word, so that it is stored and read as one.
 pub(crate) struct Key<T> {
-    index: u32,
-    generation: u32,
+    word: u64,
     of: PhantomData<fn() -> T>,
+}
+
+impl<T> Key<T> {
+    #[inline(always)]
+    fn new(index: u32, generation: u32) -> Self {
+        Self { word: u64::from(generation) << 32 | u64::from(index), of: PhantomData }
+    }
+
+    #[inline(always)]
+    fn index(self) -> usize {
+        self.word as u32 as usize
+    }
+
+    #[inline(always)]
+    fn generation(self) -> u32 {
+        (self.word >> 32) as u32
+    }
 }
 
 impl<T> Table<T> {
@@ -35,37 +51,37 @@ impl<T> Table<T> {
         });
         let place = &mut self.places[index as usize];
         place.thing = Some(thing);
-        Key { index, generation: place.generation, of: PhantomData }
+        Key::new(index, place.generation)
     }
 
     /// Takes a thing out.
     pub(crate) fn remove(&mut self, key: Key<T>) -> Option<T> {
-        let place = self.places.get_mut(key.index as usize)?;
-        let thing = place.thing.take_if(|_| place.generation == key.generation)?;
+        let place = self.places.get_mut(key.index())?;
+        let thing = place.thing.take_if(|_| place.generation == key.generation())?;
         place.generation = place.generation.wrapping_add(1);
-        self.free.push(key.index);
+        self.free.push(key.index() as u32);
         Some(thing)
     }
 
     /// The thing of a key.
     #[inline]
     pub(crate) fn get(&self, key: Key<T>) -> Option<&T> {
-        let place = self.places.get(key.index as usize)?;
-        place.thing.as_ref().filter(|_| place.generation == key.generation)
+        let place = self.places.get(key.index())?;
+        place.thing.as_ref().filter(|_| place.generation == key.generation())
     }
 
     /// The thing of a key.
     #[inline]
     pub(crate) fn get_mut(&mut self, key: Key<T>) -> Option<&mut T> {
-        let place = self.places.get_mut(key.index as usize)?;
-        let fits = place.generation == key.generation;
+        let place = self.places.get_mut(key.index())?;
+        let fits = place.generation == key.generation();
         place.thing.as_mut().filter(|_| fits)
     }
 
     /// All things, by their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
         self.places.iter().zip(0..).filter_map(|(place, index)| {
-            let key = Key { index, generation: place.generation, of: PhantomData };
+            let key = Key::new(index, place.generation);
             place.thing.as_ref().map(|thing| (key, thing))
         })
     }
@@ -87,7 +103,7 @@ impl<T> Copy for Key<T> {}
 
 impl<T> PartialEq for Key<T> {
     fn eq(&self, other: &Self) -> bool {
-        (self.index, self.generation) == (other.index, other.generation)
+        self.word == other.word
     }
 }
 
@@ -95,7 +111,7 @@ impl<T> Eq for Key<T> {}
 
 impl<T> fmt::Debug for Key<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.index, self.generation)
+        write!(f, "{}.{}", self.index(), self.generation())
     }
 }
 

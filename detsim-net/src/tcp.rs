@@ -29,6 +29,7 @@ mod handshake;
 mod keepalive;
 pub(crate) mod lane;
 mod queue;
+mod usual;
 mod wire;
 
 use std::collections::VecDeque;

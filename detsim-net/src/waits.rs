@@ -3,7 +3,7 @@
 //! Owns: [`Waits`], the list of one socket, and the readiness that tokio remembers of it. Does not own:
 //! what makes a socket ready. Invariants: each end has one place for those who poll (the last one
 //! that polled waits there) and a place for each future; a wait leaves the list when it is woken,
-//! and is not in it twice.
+//! and is not in it twice; where there is one, `first` is; where the first is over, there is no other.
 
 use std::panic::Location;
 use std::task::Waker;
@@ -41,10 +41,13 @@ pub(crate) enum Place {
 #[derive(Debug, Default)]
 pub struct Ticket(pub(crate) Option<u32>);
 
-/// All waits of one socket.
+/// All waits of one socket, the first of which stands in place: most often there is no other.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    list: Vec<Wait>,
+    first: Option<Wait>,
+    /// The first is over, and its place in the wait graph is kept for the next one.
+    is_over: bool,
+    rest: Vec<Wait>,
     tickets: u32,
 }
 
@@ -76,6 +79,7 @@ impl Waits {
     }
 
     /// Queues a wait, or keeps another waker for it: the old one, for disposal.
+    #[inline(always)]
     pub(crate) fn wait(
         &mut self,
         kernel: &mut Kernel,
@@ -84,12 +88,36 @@ impl Waits {
         about: About<'_>,
         waker: Waker,
     ) -> Option<Waker> {
+        let Some(first) = self.first.as_mut().filter(|_| self.is_over) else {
+            return self.wait_long(kernel, object, place, about, waker);
+        };
         let About { side, op, site, parties } = about;
-        if let Some(wait) = self.list.iter_mut().find(|w| (w.place, w.side) == (place, side)) {
+        (first.place, first.side) = (place, side);
+        Block::wait_again(kernel, object, &mut first.waiter, (op, site), parties, waker);
+        self.is_over = false;
+        None
+    }
+
+    #[inline(never)]
+    fn wait_long(
+        &mut self,
+        kernel: &mut Kernel,
+        object: &mut Object,
+        place: Place,
+        about: About<'_>,
+        waker: Waker,
+    ) -> Option<Waker> {
+        let About { side, op, site, parties } = about;
+        let mut known = self.first.iter_mut().chain(&mut self.rest);
+        if let Some(wait) = known.find(|w| (w.place, w.side) == (place, side)) {
             return Some(Block::renew(Some(kernel), &mut wait.waiter, waker));
         }
         let waiter = Block::wait(Some(kernel), object, op, site, parties, waker);
-        self.list.push(Wait { place, side, waiter });
+        let wait = Wait { place, side, waiter };
+        match self.first {
+            None => self.first = Some(wait),
+            Some(_) => self.rest.push(wait),
+        }
         None
     }
 
@@ -102,15 +130,41 @@ impl Waits {
         side: Side,
         woken: &mut Vec<Waker>,
     ) {
-        let mut at = 0;
-        while let Some(wait) = self.list.get(at) {
-            if wait.side.meets(side) {
-                let Wait { waiter, .. } = self.list.remove(at);
-                woken.push(Block::wake(Some(&mut *kernel), object, waiter));
-            } else {
-                at += 1;
+        let Some(first) = self.first.as_mut().filter(|_| !self.is_over) else { return };
+        if self.rest.is_empty() {
+            if first.side.meets(side) {
+                woken.push(Block::rest(kernel, &mut first.waiter));
+                self.is_over = true;
             }
+            return;
         }
+        self.wake_several(kernel, object, side, woken);
+    }
+
+    #[cold]
+    fn wake_several(
+        &mut self,
+        kernel: &mut Kernel,
+        object: &mut Object,
+        side: Side,
+        woken: &mut Vec<Waker>,
+    ) {
+        let mut all: Vec<Wait> = self.first.take().into_iter().chain(self.rest.drain(..)).collect();
+        for wait in all.extract_if(.., |wait| wait.side.meets(side)) {
+            woken.push(Block::wake(Some(&mut *kernel), object, wait.waiter));
+        }
+        let mut left = all.into_iter();
+        self.first = left.next();
+        self.rest.extend(left);
+    }
+
+    /// Nobody will wait any more: all have been woken.
+    pub(crate) fn end(&mut self, kernel: &mut Kernel, object: &mut Object) {
+        debug_assert!(self.first.is_none() || self.is_over, "invariant: they have been woken");
+        self.is_over = false;
+        let kept = self.first.take().map(|first| Block::cancel(Some(kernel), object, first.waiter));
+        // It is nobody's, and has nothing to drop.
+        std::mem::forget(kept);
     }
 
     /// Takes a future's wait back: its waker, for disposal.
@@ -120,7 +174,15 @@ impl Waits {
         object: &mut Object,
         ticket: u32,
     ) -> Option<Waker> {
-        let at = self.list.iter().position(|wait| wait.place == Place::Future(ticket))?;
-        Some(Block::cancel(kernel, object, self.list.remove(at).waiter))
+        if self.is_over {
+            return None;
+        }
+        let is_its = |wait: &Wait| wait.place == Place::Future(ticket);
+        let Wait { waiter, .. } = match self.first.as_ref().is_some_and(is_its) {
+            false => self.rest.remove(self.rest.iter().position(is_its)?),
+            true if self.rest.is_empty() => self.first.take()?,
+            true => self.first.replace(self.rest.remove(0))?,
+        };
+        Some(Block::cancel(kernel, object, waiter))
     }
 }

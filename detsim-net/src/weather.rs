@@ -112,7 +112,7 @@ impl Weather {
 
     /// Is nothing in force on any link, as far as has been drawn?
     #[inline]
-    fn is_calm(&self, now: SimTime) -> bool {
+    pub(crate) fn is_calm(&self, now: SimTime) -> bool {
         now < self.next_change && self.incidents.is_empty()
     }
 

@@ -15,8 +15,8 @@ use super::packet::FIRST_MESSAGE;
 use super::{Flight, Packet, What, World};
 use crate::agenda::Agenda;
 use crate::host::Hosts;
-use crate::link::{Fate, Launch, LinkConfig, Load, Partition};
-use crate::links::Links;
+use crate::link::{Fate, Launch, Link, LinkConfig, Load, Partition};
+use crate::links::{Links, Way};
 use crate::rule::{Rules, Verdict};
 use crate::weather::{Force, Weather};
 
@@ -60,8 +60,64 @@ impl Ways {
         self.agenda.touch();
     }
 
+    /// A packet leaves on a link on which nothing can happen to it. `None`, and nothing has been done, where
+    /// something can: then [`Self::fly`] is what it does.
+    #[inline(always)]
+    pub(crate) fn fly_plainly(
+        &mut self,
+        kernel: &mut Kernel,
+        way: &mut Way,
+        (from, to): (NodeId, NodeId),
+    ) -> Option<Flight> {
+        let now = kernel.now();
+        let link = self.plain_link(kernel, way, (from, to))?;
+        let sig = link.sig();
+        let (ordinal, at) = link.launch_plainly(now, kernel.choices());
+        let history = self.fold_sent(kernel, from, fold(sig, u64::from(ordinal)));
+        let message = self.next_message();
+        kernel.record_with(move |_| sent_event(message, (from, to), at - now));
+        let packet = Packet::new(ordinal, message);
+        Some(Flight { packet, at, lost: false, copy_at: None, history })
+    }
+
+    /// The link from one host to another, where nothing but time comes between what is sent and its arrival:
+    /// no rule, no weather, no fault.
+    #[inline(always)]
+    fn plain_link(
+        &mut self,
+        kernel: &mut Kernel,
+        way: &mut Way,
+        ends: (NodeId, NodeId),
+    ) -> Option<&mut Link> {
+        if ends.0 == ends.1 || !self.rules.is_empty() || !self.weather.is_calm(kernel.now()) {
+            return None;
+        }
+        let place = self.links.place_of(kernel, way, ends);
+        let place = place.expect("invariant: a host is a node of this simulation");
+        Some(self.links.at_mut(place)).filter(|link| link.is_plain())
+    }
+
+    /// What happened at the sender until now, with a packet that leaves.
+    #[inline(always)]
+    fn fold_sent(&mut self, kernel: &mut Kernel, from: NodeId, sent: u64) -> u64 {
+        let history = match kernel.task_history() {
+            Some(history) => history,
+            None => &mut self.hosts.of(from).history,
+        };
+        *history = fold(*history, sent);
+        *history
+    }
+
+    /// The number of a packet.
+    #[inline(always)]
+    fn next_message(&mut self) -> u32 {
+        let message = self.messages;
+        self.messages = message.wrapping_add(1).max(FIRST_MESSAGE);
+        message
+    }
+
     /// A packet of so many bytes leaves, headers not counted.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn fly(
         &mut self,
         kernel: &mut Kernel,
@@ -69,6 +125,9 @@ impl Ways {
         to: NodeId,
         bytes: usize,
     ) -> Flight {
+        if let Some(flight) = self.fly_plainly(kernel, &mut Way::default(), (from, to)) {
+            return flight;
+        }
         let now = kernel.now();
         let place = self.place(kernel, from, to);
         let force = self.force(kernel, from, to);
@@ -79,14 +138,8 @@ impl Ways {
             launch.at = now;
         }
         let sent = fold(link.sig(), u64::from(launch.ordinal));
-        let history = match kernel.task_history() {
-            Some(history) => history,
-            None => &mut self.hosts.of(from).history,
-        };
-        *history = fold(*history, sent);
-        let history = *history;
-        let message = self.messages;
-        self.messages = message.wrapping_add(1).max(FIRST_MESSAGE);
+        let history = self.fold_sent(kernel, from, sent);
+        let message = self.next_message();
         let is_usual = launch.fate == Fate::Carried && !launch.lags && force.cut.is_none();
         if !is_usual || !self.rules.is_empty() {
             return self.fly_oddly(kernel, (from, to), (message, history), launch, force.cut);
@@ -130,6 +183,37 @@ impl Ways {
         }
         let packet = Packet::new(launch.ordinal, message);
         Flight { packet, at, lost: lost.is_some(), copy_at, history }
+    }
+
+    /// Whether a packet that is due on a link arrives because nothing can happen to it there; else
+    /// [`Self::obstacle`] says what does, and nothing has been done.
+    #[inline(always)]
+    pub(crate) fn arrives_plainly(
+        &mut self,
+        kernel: &mut Kernel,
+        way: &mut Way,
+        (from, to): (NodeId, NodeId),
+        packet: Packet,
+    ) -> bool {
+        let arrives = self.dark.is_empty() && self.plain_link(kernel, way, (from, to)).is_some();
+        if arrives {
+            let message = packet.message();
+            kernel.record_with(move |_| Event::Net(NetEvent::Delivered { message, from, to }));
+        }
+        arrives
+    }
+
+    /// The least time that the link between two hosts takes.
+    #[inline(always)]
+    pub(crate) fn least(
+        &mut self,
+        kernel: &mut Kernel,
+        way: &mut Way,
+        ends: (NodeId, NodeId),
+    ) -> u64 {
+        let place = self.links.place_of(kernel, way, ends);
+        let place = place.expect("invariant: a host is a node of this simulation");
+        self.links.at(place).config().latency_ns_min
     }
 
     /// What keeps a packet that is due from arriving: lost, or held until the link opens.

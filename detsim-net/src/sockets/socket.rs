@@ -15,7 +15,6 @@ use detsim_executor::{In, Kernel, Object, OpKind, ResourceKind, storable, yield_
 
 use super::dispatch::Begins;
 use super::how::How;
-use super::usual::Usual;
 use super::{SocketKey, SocketKind, Sockets, World, leave};
 use crate::errno::{Errno, Result};
 use crate::options::Options;
@@ -203,39 +202,6 @@ impl Socket {
         })
     }
 
-    /// Reads, waiting for something to read.
-    ///
-    /// # Errors
-    /// ECONNRESET, ETIMEDOUT.
-    pub fn poll_read(
-        &self,
-        cx: &mut Context<'_>,
-        how: How<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let mut section = self.sockets.world.enter();
-        if let (world, Some(kernel)) = section.both()
-            && let Some(usual) = world.read_usual(kernel, self.key, cx, &how, buffers)
-        {
-            leave(&mut section);
-            return match usual {
-                Usual::Read(bytes) => Poll::Ready(Ok(bytes)),
-                Usual::Waits(old) => {
-                    section.dispose(old);
-                    Poll::Pending
-                }
-            };
-        }
-        drop(section);
-        self.poll(cx, how, |world, kernel, key| {
-            let read = world.read(kernel, key, buffers, false)?;
-            if read > 0 && read < buffers.iter().map(|buffer| buffer.len()).sum() {
-                world.fell_short(key, Side::Read)?;
-            }
-            Ok(read)
-        })
-    }
-
     /// Reads without taking, waiting for something to read.
     ///
     /// # Errors
@@ -257,33 +223,6 @@ impl Socket {
     pub fn try_write(&self, buffers: &[IoSlice<'_>]) -> io::Result<usize> {
         self.attempt(OpKind::Send, Side::Write, |world, kernel, key| {
             world.write(kernel, key, buffers)
-        })
-    }
-
-    /// Writes, waiting for room.
-    ///
-    /// # Errors
-    /// EPIPE, ECONNRESET, ETIMEDOUT.
-    pub fn poll_write(
-        &self,
-        cx: &mut Context<'_>,
-        how: How<'_>,
-        buffers: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let mut section = self.sockets.world.enter();
-        if let (world, Some(kernel)) = section.both()
-            && let Some(written) = world.write_usual(kernel, self.key, &how, buffers)
-        {
-            leave(&mut section);
-            return Poll::Ready(Ok(written));
-        }
-        drop(section);
-        self.poll(cx, how, |world, kernel, key| {
-            let written = world.write(kernel, key, buffers)?;
-            if written < buffers.iter().map(|buffer| buffer.len()).sum() {
-                world.fell_short(key, Side::Write)?;
-            }
-            Ok(written)
         })
     }
 

@@ -14,6 +14,7 @@ use super::ConnectionKey;
 use super::keepalive::Keepalive;
 use super::lane::{Fin, Lane};
 use crate::errno::Errno;
+use crate::links::Way;
 use crate::sockets::{Packet, SocketKey, What, World};
 use crate::waits::Side;
 
@@ -41,22 +42,25 @@ pub(crate) struct Connection {
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) node: NodeId,
-    pub(crate) local: SocketAddr,
-    /// `SO_REUSEADDR`, as it was when the connection began.
-    pub(crate) shares_port: bool,
     pub(crate) phase: Phase,
+    pub(crate) nodelay: bool,
+    /// The link to the other end.
+    pub(crate) way: Way,
     /// `None` before it is accepted and after it is closed.
     pub(crate) socket: Option<SocketKey>,
     /// Reported once.
     pub(crate) error: Option<Errno>,
-    pub(crate) nodelay: bool,
+    pub(crate) history: u64,
+    /// When something of the peer was here last.
+    pub(super) heard: SimTime,
+    pub(crate) user_timeout: Option<Duration>,
     pub(crate) send_capacity: usize,
     pub(crate) receive_capacity: usize,
-    pub(crate) history: u64,
+    pub(crate) local: SocketAddr,
+    /// `SO_REUSEADDR`, as it was when the connection began.
+    pub(crate) shares_port: bool,
     pub(super) keepalive: Option<Keepalive>,
-    pub(crate) user_timeout: Option<Duration>,
-    /// When something of the peer was here last, and how many questions to it are open.
-    pub(super) heard: SimTime,
+    /// How many questions to the peer are open.
     pub(super) probes: u32,
     /// When the timer of that is due; an event of another moment is of the past.
     pub(super) keepalive_due: Option<Deadline>,
@@ -103,6 +107,7 @@ impl End {
     pub(crate) fn new(node: NodeId, local: SocketAddr) -> Self {
         Self {
             node,
+            way: Way::default(),
             local,
             shares_port: false,
             phase: Phase::Gone,

@@ -1,30 +1,28 @@
-//! Segments on their way, in order.
+//! What follows one another on a lane, in order.
 //!
-//! Owns: [`Convoy`]. Does not own: what a segment is (`lane.rs`). Invariant: where there is any, the first one
-//! stands in `first`, in place: most often there is no other, and what was just written there part by
-//! part is read part by part.
+//! Owns: [`Convoy`]. Does not own: what is in it: segments on their way, acknowledgements on theirs (`lane.rs`).
+//! Invariant: where there is anything, the first stands in `first`, in place: most often there is no
+//! other, and what was just written there part by part is read part by part.
 
 use std::collections::VecDeque;
 
-use super::lane::Segment;
-
 /// See the module's documentation.
-#[derive(Debug, Default)]
-pub(crate) struct Convoy {
-    first: Option<Segment>,
-    rest: VecDeque<Segment>,
+#[derive(Debug)]
+pub(crate) struct Convoy<T> {
+    first: Option<T>,
+    rest: VecDeque<T>,
 }
 
-impl Convoy {
+impl<T> Convoy<T> {
     /// The next one to arrive.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&Segment> {
+    pub(crate) fn first(&self) -> Option<&T> {
         self.first.as_ref()
     }
 
     /// The next one to arrive.
     #[inline]
-    pub(crate) fn first_mut(&mut self) -> Option<&mut Segment> {
+    pub(crate) fn first_mut(&mut self) -> Option<&mut T> {
         self.first.as_mut()
     }
 
@@ -33,29 +31,55 @@ impl Convoy {
         self.first.is_none()
     }
 
+    /// All of them, in order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.rest)
+    }
+
+    /// All of them, in order.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.first.iter_mut().chain(&mut self.rest)
+    }
+
+    /// The only one.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, one: T) {
+        debug_assert!(self.is_empty(), "invariant: nothing is before it");
+        self.first = Some(one);
+    }
+
     /// One more, behind all others.
     #[inline(always)]
-    pub(crate) fn push(&mut self, segment: Segment) {
+    pub(crate) fn push(&mut self, one: T) {
         match self.first {
-            None => self.first = Some(segment),
-            Some(_) => self.rest.push_back(segment),
+            None => self.first = Some(one),
+            Some(_) => self.push_behind(one),
         }
     }
 
-    /// The first one is there: how many bytes it has.
+    #[inline(never)]
+    fn push_behind(&mut self, one: T) {
+        self.rest.push_back(one);
+    }
+
+    /// The first one is there.
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<usize> {
-        let bytes = self.first.as_ref()?.bytes;
+    pub(crate) fn pop(&mut self) {
         match self.rest.is_empty() {
             true => self.first = None,
             false => self.first = self.rest.pop_front(),
         }
-        Some(bytes)
     }
 
     /// None is left.
     pub(crate) fn clear(&mut self) {
         self.first = None;
         self.rest.clear();
+    }
+}
+
+impl<T> Default for Convoy<T> {
+    fn default() -> Self {
+        Self { first: None, rest: VecDeque::new() }
     }
 }

@@ -5,8 +5,6 @@
 //! the bytes in `data` are, from the front, those that arrived, those in `flight`, those unsent; a
 //! byte never comes twice, nor out of order, nor is it lost while the connection lives.
 
-use std::collections::VecDeque;
-
 use detsim_executor::event::PacketKind;
 use detsim_executor::{Deadline, SimTime};
 
@@ -17,27 +15,27 @@ use crate::sockets::Packet;
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
-    data: Queue,
     /// How many bytes of `data` have arrived.
     arrived: usize,
-    /// Segments on their way, in order.
-    pub(crate) flight: Convoy,
     flight_bytes: usize,
-    /// Arrivals whose acknowledgement is on its way back.
-    acks: VecDeque<Ack>,
     unacked: usize,
     pub(crate) fin: Fin,
-    /// Retransmissions of the first segment.
-    pub(crate) attempts: u32,
     /// Who writes waits for room.
     pub(crate) starved: bool,
     /// An event will look at the acknowledgements.
     pub(crate) ack_due: bool,
+    /// Retransmissions of the first segment.
+    pub(crate) attempts: u32,
     pub(crate) last_arrival: SimTime,
     /// Since when the first byte that nobody acknowledged is on its way.
     pub(crate) waits_since: SimTime,
     /// Bytes that were ever sent, for sequence numbers.
     pub(crate) sent: u64,
+    data: Queue,
+    /// Arrivals whose acknowledgement is on its way back.
+    acks: Convoy<Ack>,
+    /// Segments on their way, in order.
+    pub(crate) flight: Convoy<Segment>,
 }
 
 /// What one packet carries.
@@ -122,6 +120,12 @@ impl Lane {
         self.flight_bytes + self.unacked > 0
     }
 
+    /// Is nothing of it underway or unsent, and nothing unacknowledged?
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.data.len() == self.arrived && self.unacked == 0 && self.flight.is_empty()
+    }
+
     /// Bytes that the receiver's buffer of `capacity` has room for.
     pub(crate) fn window(&self, capacity: usize) -> usize {
         capacity.saturating_sub(self.arrived + self.flight_bytes)
@@ -141,10 +145,19 @@ impl Lane {
         self.flight.push(segment);
     }
 
+    /// The only segment leaves.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, segment: Segment) {
+        self.flight_bytes = segment.bytes;
+        self.sent += segment.bytes as u64;
+        self.flight.begin(segment);
+    }
+
     /// The first segment arrives.
     #[inline(always)]
     pub(crate) fn arrive(&mut self) {
-        if let Some(bytes) = self.flight.pop() {
+        if let Some(&Segment { bytes, .. }) = self.flight.first() {
+            self.flight.pop();
             self.flight_bytes -= bytes;
             self.arrived += bytes;
             self.attempts = 0;
@@ -155,7 +168,7 @@ impl Lane {
     #[inline(always)]
     pub(crate) fn acknowledge(&mut self, at: SimTime, bytes: usize) {
         if bytes > 0 {
-            self.acks.push_back(Ack { at, bytes });
+            self.acks.push(Ack { at, bytes });
             self.unacked += bytes;
         }
     }
@@ -163,21 +176,21 @@ impl Lane {
     /// Takes in the acknowledgements that are here by now.
     #[inline(always)]
     pub(crate) fn take_acks(&mut self, now: SimTime) {
-        while let Some(ack) = self.acks.front().filter(|ack| ack.at <= now) {
+        while let Some(ack) = self.acks.first().filter(|ack| ack.at <= now) {
             self.unacked -= ack.bytes;
             self.waits_since = self.waits_since.max(ack.at);
-            self.acks.pop_front();
+            self.acks.pop();
         }
     }
 
     /// When the next acknowledgement is here.
     pub(crate) fn next_ack(&self) -> Option<SimTime> {
-        self.acks.front().map(|ack| ack.at)
+        self.acks.first().map(|ack| ack.at)
     }
 
     /// The acknowledgements have not made it, and are sent again.
     pub(crate) fn delay_acks(&mut self, until: SimTime) {
-        for ack in &mut self.acks {
+        for ack in self.acks.iter_mut() {
             ack.at = ack.at.max(until);
         }
     }

@@ -10,10 +10,12 @@ use std::collections::VecDeque;
 /// See the module's documentation.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
-    blocks: VecDeque<Vec<u8>>,
+    len: usize,
     /// Bytes of the first block that were taken.
     taken: usize,
-    len: usize,
+    /// The block that is read; the only one where little is on its way.
+    first: Vec<u8>,
+    rest: VecDeque<Vec<u8>>,
     /// Empty blocks, the last one to be used first.
     spare: Vec<Vec<u8>>,
 }
@@ -34,21 +36,21 @@ impl Queue {
     /// Puts bytes in.
     #[inline(always)]
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if let Some(block) = self.blocks.back_mut()
-            && block.capacity() - block.len() >= bytes.len()
-        {
+        if self.rest.is_empty() && self.first.capacity() - self.first.len() >= bytes.len() {
             self.len += bytes.len();
-            return block.extend_from_slice(bytes);
+            return self.first.extend_from_slice(bytes);
         }
         self.push_slowly(bytes);
     }
 
+    #[inline(never)]
     fn push_slowly(&mut self, mut bytes: &[u8]) {
         self.len += bytes.len();
         while !bytes.is_empty() {
-            let block = match self.blocks.back_mut() {
-                Some(block) if block.len() < block.capacity() => block,
-                _ => self.add_block(bytes.len()),
+            let last = self.rest.back_mut().unwrap_or(&mut self.first);
+            let block = match last.len() < last.capacity() {
+                true => last,
+                false => self.add_block(bytes.len()),
             };
             let (now, later) = bytes.split_at(bytes.len().min(block.capacity() - block.len()));
             block.extend_from_slice(now);
@@ -63,14 +65,19 @@ impl Queue {
             false => bytes.next_power_of_two().clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX),
         };
         let fits = self.spare.pop().filter(|block| block.capacity() >= room);
-        self.blocks.push_back(fits.unwrap_or_else(|| Vec::with_capacity(room)));
-        self.blocks.back_mut().expect("invariant: a block was put in")
+        let block = fits.unwrap_or_else(|| Vec::with_capacity(room));
+        if self.first.is_empty() {
+            self.first = block;
+            return &mut self.first;
+        }
+        self.rest.push_back(block);
+        self.rest.back_mut().expect("invariant: a block was put in")
     }
 
     /// Copies bytes from `offset` on into `buffer`, without taking them: as many as there are, and room for.
     pub(crate) fn peek(&self, offset: usize, buffer: &mut [u8]) -> usize {
         let (mut skip, mut done) = (self.taken + offset, 0);
-        for block in &self.blocks {
+        for block in std::iter::once(&self.first).chain(&self.rest) {
             let rest = block.get(skip..).unwrap_or_default();
             skip = skip.saturating_sub(block.len());
             let bytes = rest.len().min(buffer.len() - done);
@@ -87,36 +94,41 @@ impl Queue {
     #[inline(always)]
     pub(crate) fn take(&mut self, buffer: &mut [u8]) {
         let (from, to) = (self.taken, self.taken + buffer.len());
-        match self.blocks.front_mut() {
-            // All that there is, or a part of one block: what small messages are.
-            Some(block) if to == block.len() && buffer.len() == self.len => {
-                buffer.copy_from_slice(&block[from..]);
-                block.clear();
-                (self.taken, self.len) = (0, 0);
+        // A part of one block, or all that there is: what small messages are.
+        if let Some(bytes) = self.first.get(from..to)
+            && (to < self.first.len() || buffer.len() == self.len)
+        {
+            buffer.copy_from_slice(bytes);
+            self.len -= buffer.len();
+            self.taken = to;
+            if self.len == 0 {
+                self.first.clear();
+                self.taken = 0;
             }
-            Some(block) if to < block.len() => {
-                buffer.copy_from_slice(&block[from..to]);
-                (self.taken, self.len) = (to, self.len - buffer.len());
-            }
-            _ => {
-                self.peek(0, buffer);
-                self.consume(buffer.len());
-            }
+            return;
         }
+        self.take_slowly(buffer);
+    }
+
+    #[inline(never)]
+    fn take_slowly(&mut self, buffer: &mut [u8]) {
+        self.peek(0, buffer);
+        self.consume(buffer.len());
     }
 
     /// Takes bytes out that were looked at.
     pub(crate) fn consume(&mut self, bytes: usize) {
         self.len -= bytes;
         self.taken += bytes;
-        while self.blocks.len() > 1 && self.taken >= self.blocks[0].len() {
-            self.taken -= self.blocks[0].len();
-            let first = self.blocks.pop_front();
-            first.into_iter().for_each(|block| self.recycle(block));
+        while self.taken >= self.first.len() {
+            let Some(next) = self.rest.pop_front() else { break };
+            self.taken -= self.first.len();
+            let emptied = std::mem::replace(&mut self.first, next);
+            self.recycle(emptied);
         }
         // The only block is filled again from its beginning.
         if self.len == 0 {
-            self.blocks.iter_mut().for_each(Vec::clear);
+            self.first.clear();
             self.taken = 0;
         }
     }
@@ -132,12 +144,12 @@ impl Queue {
     pub(crate) fn truncate(&mut self, len: usize) {
         let mut rest = self.taken + len.min(self.len);
         self.len = self.len.min(len);
-        for block in &mut self.blocks {
+        for block in std::iter::once(&mut self.first).chain(&mut self.rest) {
             block.truncate(rest);
             rest -= block.len();
         }
-        while self.blocks.len() > 1 && self.blocks.back().is_some_and(Vec::is_empty) {
-            self.blocks.pop_back();
+        while self.rest.back().is_some_and(Vec::is_empty) {
+            self.rest.pop_back();
         }
     }
 }
@@ -198,7 +210,7 @@ mod tests {
             queue.push(&[7; 64]);
             queue.consume(64);
         }
-        assert_eq!((queue.blocks.len(), queue.spare.len()), (1, 0));
-        assert_eq!(queue.blocks[0].capacity(), BLOCK_BYTES_MIN);
+        assert_eq!((queue.rest.len(), queue.spare.len()), (0, 0));
+        assert_eq!(queue.first.capacity(), BLOCK_BYTES_MIN);
     }
 }

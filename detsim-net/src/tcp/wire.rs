@@ -25,7 +25,7 @@ const RTO_MS_MAX: u64 = 120_000;
 /// Retransmissions before the sender gives up.
 const RETRIES: u32 = 15;
 /// The most that one segment carries, as one packet of IP does on loopback, and the least that does not wait for company.
-const SEGMENT_BYTES_MAX: usize = 65_483;
+pub(super) const SEGMENT_BYTES_MAX: usize = 65_483;
 const SEGMENT_BYTES_FULL: usize = 1_460;
 
 /// The wait before retransmission `attempt`.
@@ -71,7 +71,7 @@ impl Connection {
 impl Ways {
     /// Sends what can be sent, where nobody has asked for anything else to happen behind a segment. True
     /// where nothing is left.
-    #[inline(always)]
+    #[inline(never)]
     pub(crate) fn send_all(
         &mut self,
         kernel: &mut Kernel,
@@ -205,7 +205,8 @@ impl World {
     }
 
     /// The next segment of a lane becomes its first.
-    fn next_due(&mut self, kernel: &Kernel, key: ConnectionKey, side: usize) {
+    #[inline(always)]
+    pub(super) fn next_due(&mut self, kernel: &Kernel, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let Some(segment) = connection.lanes[side].flight.first_mut() else { return };
         segment.deadline.at = segment.deadline.at.max(kernel.now());

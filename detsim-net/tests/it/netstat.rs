@@ -45,7 +45,7 @@ fn the_table_of_sockets_says_who_waits_for_what() {
         node   proto local          peer           state       Recv-Q Send-Q task
         client tcp   10.0.0.1:32768 10.0.0.2:80    ESTABLISHED      0      0 1 "client"
         client udp   0.0.0.0:53     *              UNCONN           0      0 of ~et/tests/it/probes.rs:144
-        server tcp   0.0.0.0:80     *              LISTEN           1   1024 of ~im-net/tests/it/tcp.rs:50
+        server tcp   0.0.0.0:80     *              LISTEN           1   1024 of ~im-net/tests/it/tcp.rs:55
         server tcp   10.0.0.2:80    10.0.0.1:32768 ESTABLISHED      6      0 not accepted yet
     "#]]
     .assert_eq(&table);
@@ -114,7 +114,7 @@ fn each_state_of_a_connection_has_its_name() {
               client tcp   10.0.0.1:32770 10.0.0.2:80    FIN_WAIT2       0      0
               server tcp   0.0.0.0:80     *              LISTEN          0   1024 0 "half-closed"
               server tcp   10.0.0.2:80    10.0.0.1:32768 FIN_WAIT2       0      0 0 "half-closed"
-              server tcp   10.0.0.2:80    10.0.0.1:32770 CLOSE_WAIT      0      0 of ~sim-net/tests/it/tcp.rs:62
+              server tcp   10.0.0.2:80    10.0.0.1:32770 CLOSE_WAIT      0      0 of ~sim-net/tests/it/tcp.rs:67
         "#]],
     );
 }

@@ -20,8 +20,13 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(seed: u64) -> Self {
+        Self::recorded(seed, true)
+    }
+
+    /// Of a run that is recorded, or is not.
+    pub(crate) fn recorded(seed: u64, record: bool) -> Self {
         let mut config = SimConfig::default();
-        config.record = true;
+        config.record = record;
         let sim = Sim::with_config(seed, config);
         let (client, server) = (sim.node("client").id(), sim.node("server").id());
         Self { net: Net::of(&sim), sim, client, server }

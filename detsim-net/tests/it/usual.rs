@@ -63,8 +63,8 @@ async fn echo() {
     }
 }
 
-fn run(seed: u64, conditions: Conditions, usual: bool) -> Run {
-    let pair = Pair::new(seed);
+fn run(seed: u64, conditions: Conditions, (usual, record): (bool, bool)) -> Run {
+    let pair = Pair::recorded(seed, record);
     let calm = NetFaults { short_rate: 0.0, ..NetFaults::default() };
     match conditions {
         Conditions::Calm => pair.net.set_faults(&calm),
@@ -95,10 +95,12 @@ fn run(seed: u64, conditions: Conditions, usual: bool) -> Run {
 fn usual_calls_do_what_the_long_way_does() {
     for conditions in [Conditions::Calm, Conditions::Fair, Conditions::Rough] {
         for seed in 0..40 {
-            let (usual, unusual) = (run(seed, conditions, true), run(seed, conditions, false));
+            let [usual, unusual] = [true, false].map(|usual| run(seed, conditions, (usual, true)));
             assert_eq!(usual.heard, unusual.heard, "seed {seed}, {conditions:?}");
             assert!(usual == unusual, "seed {seed}, {conditions:?}: the traces differ");
+            let [usual, unusual] = [true, false].map(|usual| run(seed, conditions, (usual, false)));
+            assert_eq!(usual, unusual, "seed {seed}, {conditions:?}, not recorded");
         }
     }
-    assert!(run(1, Conditions::Calm, true).heard.unwrap().len() > 48);
+    assert!(run(1, Conditions::Calm, (true, true)).heard.unwrap().len() > 48);
 }

@@ -1,0 +1,77 @@
+//! Places in the wait graph that are kept from one wait to the next.
+//!
+//! Owns: [`Block::rest`] and [`Block::wait_again`], for objects that somebody waits for millions of times.
+//! Does not own: the graph. Invariants: a place that is kept is one of its object's, which therefore
+//! stays in the graph; nothing is said of a wait that is over.
+
+use std::panic::Location;
+use std::task::Waker;
+
+use super::{Block, Object, OpKind, Party, TaskTag, Waiter};
+use crate::kernel::Kernel;
+use crate::stack::Stack;
+use crate::waker;
+
+impl Block {
+    /// As [`Self::wake`], where others will wait for the same object: the waiter keeps its place for
+    /// [`Self::wait_again`], and is given to [`Self::cancel`] in the end.
+    #[inline]
+    #[must_use]
+    pub fn rest(kernel: &mut Kernel, waiter: &mut Waiter) -> Waker {
+        if let Some(wait) = kernel.wait_mut(waiter.record) {
+            wait.rests = true;
+        }
+        std::mem::replace(&mut waiter.waker, waker::waker(TaskTag::NOBODY.word))
+    }
+
+    /// As [`Self::wait`], in the place of a waiter that [`Self::rest`] was given.
+    #[inline(always)]
+    pub fn wait_again(
+        kernel: &mut Kernel,
+        object: &Object,
+        waiter: &mut Waiter,
+        (op, site): (OpKind, &'static Location<'static>),
+        parties: &[Party],
+        waker: Waker,
+    ) {
+        // What it had is nobody's, and has nothing to drop.
+        std::mem::forget(std::mem::replace(&mut waiter.waker, waker));
+        let (since, word) = (kernel.steps(), kernel.word());
+        if let Some(wait) = kernel.wait_mut(waiter.record) {
+            (wait.granted, wait.suspect, wait.rests) = (false, false, false);
+            (wait.op, wait.site, wait.since) = (op, site, since);
+            // Whoever it was the last time is it most often again.
+            if wait.task.word != word {
+                change_hands(kernel, waiter.record);
+            }
+        }
+        Self::held_by(Some(kernel), object, parties);
+        if kernel.captures_stacks() {
+            record(kernel, object, waiter.record, (op, site));
+        }
+    }
+}
+
+/// It is another task that waits.
+#[cold]
+fn change_hands(kernel: &mut Kernel, record: u32) {
+    let task = kernel.tag();
+    if let Some(wait) = kernel.wait_mut(record) {
+        wait.task = task;
+    }
+}
+
+/// What is kept of a wait in a run that is recorded.
+#[cold]
+#[inline(never)]
+fn record(
+    kernel: &mut Kernel,
+    object: &Object,
+    record: u32,
+    (op, site): (OpKind, &'static Location<'static>),
+) {
+    if let Some(wait) = kernel.wait_mut(record) {
+        wait.stack = Some(Stack::capture());
+    }
+    kernel.record_blocked(object, op, site);
+}
