@@ -28,6 +28,7 @@ mod runtime;
 mod rwlock;
 mod semaphore;
 mod signal;
+mod stress;
 mod task;
 mod threads;
 mod time;
