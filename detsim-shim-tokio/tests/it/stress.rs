@@ -98,11 +98,11 @@ fn run(seed: u64) -> (RunHash, Vec<(u64, &'static str)>) {
             (0..TASKS).map(|task| tokio::spawn(work(Arc::clone(&shared), task))).collect();
         for (n, task) in (0..).zip(tasks) {
             shared.touch(TASKS, "looks on");
-            if (seed + n) % 4 == 0 {
+            if (seed + n).is_multiple_of(4) {
                 task.abort();
             }
             // A panic that nobody hears of would fail the run.
-            if (seed + n) % 3 != 0 || n == PANICS {
+            if !(seed + n).is_multiple_of(3) || n == PANICS {
                 drop(task.await);
             }
         }
