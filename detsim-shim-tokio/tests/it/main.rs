@@ -28,7 +28,6 @@ mod runtime;
 mod rwlock;
 mod semaphore;
 mod signal;
-mod stress;
 mod task;
 mod threads;
 mod time;

@@ -1,6 +1,7 @@
 //! Runs full of tasks that are stopped in the middle of their polls, while others abort and drop them,
-//! panic, block, and start threads: the same seed does the same.
-#![cfg(target_os = "linux")]
+//! panic, block, and start threads: the same seed does the same. In a process of its own: threads of two
+//! runs at once would meet at locks that std keeps for all threads.
+#![cfg(all(detsim, target_os = "linux"))]
 
 use detsim_executor::{RunHash, Sim};
 use detsim_shim_tokio as tokio;
