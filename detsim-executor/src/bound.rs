@@ -75,6 +75,12 @@ impl<T> Bound<T> {
         cell
     }
 
+    /// As [`Self::new`], for a cell that a panic in it names by another place.
+    #[inline]
+    pub(crate) fn new_at(value: T, site: &'static Location<'static>) -> Self {
+        Self { site, ..Self::new(value) }
+    }
+
     /// Enters the cell. Run no user code, and enter no other cell, while the section lives.
     ///
     /// # Panics

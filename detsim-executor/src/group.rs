@@ -306,13 +306,6 @@ impl Kernel {
         }
     }
 
-    /// A task is about to end: who waits for the last one of its group, where it is that.
-    #[inline]
-    pub(crate) fn leave_its_group(&mut self, slot: u32) -> Option<Waker> {
-        let task = self.tasks.get(slot)?;
-        self.groups.leave(task.group, task.marks.is_free(), task.polls)
-    }
-
     /// The task that runs goes when its poll is over, if it is one of this group.
     fn abort_current_of(&mut self, index: u16) {
         let current =

@@ -14,7 +14,7 @@ use crate::group::GroupId;
 use crate::kernel::{Kernel, Preempt};
 use crate::rng::fold;
 use crate::run;
-use crate::slot::{self, AbortPtr, BodyPtr, JoinPtr, Joinable, Lost};
+use crate::slot::{self, AbortPtr, BodyPtr, JoinPtr, Lost};
 use crate::task::{Begin, Spawn};
 use std::any::Any;
 use std::fmt;
@@ -27,7 +27,7 @@ use std::task::{Context, Poll};
 /// Waits for the end of a task.
 #[must_use = "dropping the handle detaches the task; it runs on"]
 pub struct JoinHandle<T> {
-    /// There until the handle is dropped.
+    /// There until the handle has its result, or is dropped.
     task: Option<JoinPtr<T>>,
     tag: TaskTag,
     site: &'static Location<'static>,
@@ -36,7 +36,8 @@ pub struct JoinHandle<T> {
 /// Aborts a task, without waiting for it.
 #[derive(Clone)]
 pub struct AbortHandle {
-    task: AbortPtr,
+    /// There unless the handle that this came from had its result already.
+    task: Option<AbortPtr>,
     tag: TaskTag,
 }
 
@@ -54,8 +55,6 @@ enum Cause {
         payload: Mutex<Box<dyn Any + Send>>,
     },
 }
-
-const HAS_TASK: &str = "invariant: a handle has its task until it is dropped";
 
 /// Where a task belongs, and what it is called.
 #[derive(Clone, Copy, Debug, Default)]
@@ -156,22 +155,16 @@ impl<T> JoinHandle<T> {
 
     /// A handle that can only abort.
     pub fn abort_handle(&self) -> AbortHandle {
-        let task = self.task.as_ref().expect(HAS_TASK).abort();
-        AbortHandle { task, tag: self.tag }
+        AbortHandle { task: self.task.as_ref().map(JoinPtr::abort), tag: self.tag }
     }
 
     pub(crate) fn tag(&self) -> TaskTag {
         self.tag
     }
 
-    #[inline]
-    fn task(&self) -> &dyn Joinable<T> {
-        self.task.as_ref().expect(HAS_TASK).get()
-    }
-
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        self.task().is_finished()
+        self.task.as_ref().is_none_or(|task| task.get().is_finished())
     }
 
     /// The number of the task.
@@ -188,7 +181,7 @@ impl AbortHandle {
 
     /// Whether the task has ended.
     pub fn is_finished(&self) -> bool {
-        self.task.is_finished()
+        self.task.as_ref().is_none_or(AbortPtr::is_finished)
     }
 
     /// The number of the task.
@@ -206,7 +199,7 @@ impl fmt::Debug for AbortHandle {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let joined = self.join(Price::Nothing, cx);
         joined.map(|out| out.expect("invariant: what costs nothing is affordable"))
     }
@@ -220,8 +213,8 @@ impl<T> JoinHandle<T> {
     }
 
     #[inline]
-    fn join(&self, price: Price, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
-        let joined = self.task().join(price, cx, self.site, self.tag);
+    fn join(&mut self, price: Price, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
+        let joined = JoinPtr::join(&mut self.task, price, cx, self.site, self.tag);
         let task = TaskNumber(self.tag.number);
         joined.map(|out| Some(out?.map_err(|lost| JoinError::new(task, lost))))
     }

@@ -131,17 +131,17 @@ impl Queue {
         action
     }
 
-    /// Takes what is due first at `now_ns`, where that is a timer which wakes a task of this run, and no
-    /// device has to be asked before: the word of the task.
-    pub(crate) fn pop_wake(&mut self, now_ns: u64) -> Option<u64> {
+    /// Takes what is due first, where that is by `until`, and a timer which wakes a task of this run, and no
+    /// device has to be asked before: when it is due, and the word of the task.
+    pub(crate) fn pop_wake(&mut self, until: SimTime) -> Option<(SimTime, u64)> {
         let (deadline, due) = self.first;
-        if due != Due::Timer || deadline.at.as_nanos() > now_ns || !self.touched.is_empty() {
+        if due != Due::Timer || deadline.at > until || !self.touched.is_empty() {
             return None;
         }
         let Some(Action::Wake(word)) = self.timers.first() else { return None };
         self.timers.pop();
         self.update();
-        Some(word)
+        Some((deadline.at, word))
     }
 
     /// Something more is due, perhaps first.

@@ -25,6 +25,7 @@ use crate::sim::{Report, Shared, Sim};
 use crate::slot::BodyPtr;
 use crate::task::Slot;
 use crate::timer::Action;
+use crate::turn::Done;
 use std::mem::{self};
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,7 +75,7 @@ pub(crate) fn cycle(
     let Drive { until, main } = drive;
     let mut place = 0;
     loop {
-        let mut kernel = run_ready(lane, shared, main)?;
+        let mut kernel = run_ready(lane, shared, drive, &mut place)?;
         kernel.clear_current();
         if kernel.failure.is_some() {
             drop(kernel);
@@ -125,15 +126,17 @@ pub(crate) fn cycle(
 
 /// Polls ready tasks until none is left; what falls due meanwhile happens in between. `None` where a poll
 /// ended that was put aside meanwhile: another thread has the loop.
-fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> Option<Guard> {
+// Out of line, and so is whatever it can do without: the registers are for the turns.
+#[inline(never)]
+fn run_ready(lane: &'static Lane, shared: &Shared, drive: Drive, place: &mut u32) -> Option<Guard> {
     let fallen = Fallen::default();
     loop {
-        let turns = AssertUnwindSafe(|| take_turns(lane, shared, main, &fallen));
+        let turns = AssertUnwindSafe(|| take_turns(lane, shared, drive, place, &fallen));
         let body = match catch_unwind(turns) {
             Ok(left) => return left,
             Err(payload) => fallen.lost_by(payload),
         };
-        if let Break(left) = end_turn(enter(), body, true, main) {
+        if let Break(left) = end_turn(enter(), Done::Ended(Some(body)), drive.main) {
             return left;
         }
     }
@@ -145,9 +148,11 @@ fn run_ready(lane: &'static Lane, shared: &Shared, main: Option<TaskNumber>) -> 
 fn take_turns(
     lane: &'static Lane,
     shared: &Shared,
-    main: Option<TaskNumber>,
+    drive: Drive,
+    place: &mut u32,
     fallen: &Fallen,
 ) -> Option<Guard> {
+    let Drive { until, main } = drive;
     let mut kernel = enter();
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
@@ -162,58 +167,72 @@ fn take_turns(
             }
             continue;
         }
-        let Some(mut turn) = kernel.next_turn() else { return Some(kernel) };
+        let Some(mut turn) = kernel.next_turn() else {
+            let lives = main.is_none_or(|main| kernel.is_alive(main, place));
+            if lives && kernel.leap(until) {
+                continue;
+            }
+            return Some(kernel);
+        };
         loop {
             drop(kernel);
-            let (body, ended) = take_turn(turn, fallen);
-            kernel = kernel::return_to_lane(lane);
-            if ended || !kernel.is_usual {
-                match end_turn(kernel, body, ended, main) {
-                    Continue(next) => kernel = next,
-                    Break(left) => return left,
+            // Each arm makes the value anew: one for both would be kept in memory.
+            let ended = match take_turn(turn, fallen) {
+                Done::Waits(body) => {
+                    kernel = kernel::return_to_lane(lane);
+                    if kernel.is_usual {
+                        match kernel.pass_turn(body, lane.is_injected()) {
+                            Some(next) => turn = next,
+                            None => break,
+                        }
+                        continue;
+                    }
+                    end_turn(kernel, Done::Waits(body), main)
                 }
-                break;
+                Done::Ended(body) => end_turn(enter(), Done::Ended(body), main),
+            };
+            match ended {
+                Continue(next) => kernel = next,
+                Break(left) => return left,
             }
-            match kernel.pass_turn(body, lane.is_injected()) {
-                Some(next) => turn = next,
-                None => break,
-            }
+            break;
         }
     }
 }
 
 /// The current task, whose poll is over, is done, or waits, or has yielded. Breaks where the loop does.
-#[inline]
+#[inline(never)]
 fn end_turn(
     mut kernel: Guard,
-    mut body: BodyPtr,
-    ended: bool,
+    mut done: Done,
     main: Option<TaskNumber>,
 ) -> ControlFlow<Option<Guard>, Guard> {
     if kernel.threads.is_unusual() {
-        match after_unusual_poll(kernel, body, ended) {
-            Some(plain) => (kernel, body) = plain,
+        match after_unusual_poll(kernel, done) {
+            Some(plain) => (kernel, done) = plain,
             None => return Break(None),
         }
     }
-    if !ended {
-        kernel.end_turn(body);
-        return Continue(kernel);
-    }
-    match finish(kernel, body, main) {
-        true => Break(Some(enter())),
-        false => Continue(enter()),
+    match done {
+        Done::Waits(body) => {
+            kernel.end_turn(body);
+            Continue(kernel)
+        }
+        Done::Ended(body) => match finish(kernel, body, main) {
+            true => Break(Some(enter())),
+            false => Continue(enter()),
+        },
     }
 }
 
 /// See [`baton::after_poll`].
 #[cold]
 #[inline(never)]
-fn after_unusual_poll(kernel: Guard, body: BodyPtr, ended: bool) -> Option<(Guard, BodyPtr)> {
+fn after_unusual_poll(kernel: Guard, done: Done) -> Option<(Guard, Done)> {
     let slot = kernel.current_index();
     drop(kernel);
-    let body = baton::after_poll(slot, body, ended)?;
-    Some((enter(), body))
+    let done = baton::after_poll(slot, done)?;
+    Some((enter(), done))
 }
 
 /// Does what has to be done before the next poll: takes in wakes from other threads, lets happen
@@ -265,11 +284,11 @@ fn wait_outside(lane: &'static Lane) -> bool {
 
 /// The current task has ended: what is left of it goes outside of the kernel. True: it was `main`.
 #[inline]
-fn finish(mut kernel: Guard, body: BodyPtr, main: Option<TaskNumber>) -> bool {
+fn finish(mut kernel: Guard, body: Option<BodyPtr>, main: Option<TaskNumber>) -> bool {
     let is_main = main == Some(kernel.current_number());
     let waiter = kernel.finish_turn();
     drop(kernel);
-    body.end();
+    body.into_iter().for_each(BodyPtr::end);
     settle(waiter);
     is_main
 }
@@ -281,14 +300,14 @@ pub(crate) fn turn_of(slot: u32) {
     kernel.unready(slot);
     let turn = kernel.begin_turn(slot);
     drop(kernel);
-    let (body, ended) = poll::take_turn_alone(turn);
-    let body = baton::returned(body);
+    let done = baton::returned(poll::take_turn_alone(turn));
     let mut kernel = enter();
-    if ended {
-        finish(kernel, body, None);
-    } else {
-        kernel.end_turn(body);
-        drop(kernel);
+    match done {
+        Done::Ended(body) => drop(finish(kernel, body, None)),
+        Done::Waits(body) => {
+            kernel.end_turn(body);
+            drop(kernel);
+        }
     }
     here::begin_poll(before);
 }
@@ -365,8 +384,27 @@ impl Kernel {
     /// else has to happen first: [`fire`] and what calls it know what.
     #[inline]
     fn fire_wake(&mut self) -> bool {
-        let word = if self.failure.is_none() { self.queue.pop_wake(self.now_ns) } else { None };
-        word.inspect(|word| self.wake(*word)).is_some()
+        if self.failure.is_some() {
+            return false;
+        }
+        let now = self.now();
+        self.queue.pop_wake(now).inspect(|(_, word)| self.wake(*word)).is_some()
+    }
+
+    /// Nobody is ready: moves the clock to the timer that is due next, and lets that wake its task. False
+    /// where something else has to be done: [`Self::advance`] and what calls it know what.
+    fn leap(&mut self, until: SimTime) -> bool {
+        if !self.is_usual || self.watchers > 0 {
+            return false;
+        }
+        let Some((at, word)) = self.queue.pop_wake(until.min(self.limits.time)) else {
+            return false;
+        };
+        self.rests += 1;
+        self.clear_current();
+        self.move_clock(at);
+        self.wake(word);
+        true
     }
 
     /// What should have happened by now.

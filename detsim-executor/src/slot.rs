@@ -11,7 +11,7 @@ mod memory;
 
 pub(crate) use self::memory::Memory;
 use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
-use crate::bound::Bound;
+use crate::bound::{Bound, In};
 use crate::budget::Price;
 use crate::context;
 use crate::here;
@@ -21,11 +21,11 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::future::Future;
-use std::mem::ManuallyDrop;
+use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 /// Why a task has no result.
 #[derive(Debug)]
@@ -34,10 +34,20 @@ pub(crate) enum Lost {
     Panicked(Box<dyn Any + Send>),
 }
 
+/// What a poll has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Polled {
+    Pending,
+    /// The task has ended, and the run loop owns it still.
+    Ended,
+    /// The task has ended, and the run loop owns it no more: it is its handle's.
+    Left,
+}
+
 /// What the run loop sees of a task.
 pub(crate) trait Body {
     /// Polls the future once; a result goes to the handle. Panics of the future pass through.
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<()>;
+    fn poll(&self, cx: &mut Context<'_>) -> Polled;
     /// Drops the future.
     fn cancel(&self);
     /// Tells the handle that there will be no result. True: somebody will hear of it.
@@ -54,14 +64,15 @@ pub(crate) trait Body {
 
 /// What a join handle sees of a task.
 pub(crate) trait Joinable<T>: Body {
-    /// Waits for the result; `None` where the current task cannot pay for it.
+    /// Waits for the result; `None` where the current task cannot pay for it. With the result goes the
+    /// handle's share of the ownership: true for the last owner.
     fn join(
         &self,
         price: Price,
         cx: &mut Context<'_>,
         site: &'static Location<'static>,
         task: TaskTag,
-    ) -> Poll<Option<Result<T, Lost>>>;
+    ) -> Poll<Option<(Result<T, Lost>, bool)>>;
     /// The handle of the task, of this number, goes, and with it one owner. An unread panic comes back,
     /// for somebody to hear of it; and true for the last owner.
     fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool);
@@ -73,11 +84,21 @@ pub(crate) trait Joinable<T>: Body {
 pub(crate) struct BodyPtr(NonNull<dyn Body>);
 
 impl BodyPtr {
-    /// Polls the task's future.
+    /// Polls the task's future. Where the task has ended this is to be given to [`Self::end_after`], and to
+    /// nobody else where it is [`Polled::Left`].
     #[inline]
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
         // SAFETY: this pointer keeps the allocation alive, and is borrowed mutably.
         unsafe { self.0.as_ref() }.poll(cx)
+    }
+
+    /// The task has ended in a poll.
+    #[inline]
+    pub(crate) fn end_after(self, polled: Polled) {
+        match polled {
+            Polled::Pending | Polled::Ended => drop(self),
+            Polled::Left => mem::forget(self),
+        }
     }
 
     /// Drops the task's future in place.
@@ -141,6 +162,31 @@ impl<T> JoinPtr<T> {
     pub(crate) fn get(&self) -> &dyn Joinable<T> {
         // SAFETY: the count that this handle owns keeps the allocation alive.
         unsafe { self.0.as_ref() }
+    }
+
+    /// See [`Joinable::join`]. A handle that has its result has no task any more.
+    #[inline]
+    pub(crate) fn join(
+        this: &mut Option<Self>,
+        price: Price,
+        cx: &mut Context<'_>,
+        site: &'static Location<'static>,
+        task: TaskTag,
+    ) -> Poll<Option<Result<T, Lost>>> {
+        let Some(handle) = this else {
+            panic!("detsim: a JoinHandle was polled after it had given its result")
+        };
+        let Some((out, last)) = ready!(handle.get().join(price, cx, site, task)) else {
+            return Poll::Ready(None);
+        };
+        let gone = this.take().map(ManuallyDrop::new);
+        if let (true, Some(gone)) = (last, gone) {
+            // SAFETY: the handle's count was given up with the result, as the last one, and the pointer
+            // to the task has just been taken out of the handle. A task with a result has no future, and
+            // this one has no result any more: nothing is left in it to drop.
+            unsafe { give_back(gone.0 as NonNull<dyn Body>) }
+        }
+        Poll::Ready(Some(out))
     }
 }
 
@@ -227,7 +273,7 @@ fn unread<T>(out: Result<T, Lost>, number: Option<u32>) -> Option<Lost> {
     here::set_dropping(before);
     if let Err(payload) = dropped {
         // Its own destructor may panic as well.
-        std::mem::forget(payload);
+        mem::forget(payload);
     }
     None
 }
@@ -237,10 +283,21 @@ fn unread<T>(out: Result<T, Lost>, number: Option<u32>) -> Option<Lost> {
 /// # Safety
 /// The last owner is gone, and the pointer is not used again.
 unsafe fn free(task: NonNull<dyn Body>) {
+    // SAFETY: nobody else has the task; what is left in it is dropped once.
+    unsafe {
+        std::ptr::drop_in_place(task.as_ptr());
+        give_back(task);
+    }
+}
+
+/// Frees the memory of a task.
+///
+/// # Safety
+/// As of [`free`], and nothing is left in the task that is to be dropped.
+unsafe fn give_back(task: NonNull<dyn Body>) {
     // SAFETY: nobody else has the task; `boxed` took the memory with this layout.
     unsafe {
         let layout = task.as_ref().layout();
-        std::ptr::drop_in_place(task.as_ptr());
         let block = task.cast::<u8>();
         if context::with(|kernel| Memory::give(Some(&mut kernel.memory), block, layout)).is_none() {
             Memory::give(None, block, layout);
@@ -249,15 +306,21 @@ unsafe fn free(task: NonNull<dyn Body>) {
 }
 
 struct Join<T> {
-    object: Object,
+    out: Option<Result<T, Lost>>,
+    /// History of the task when it ended.
+    history: u64,
+    /// Most tasks are never waited for, or have ended by then.
+    waiting: Option<Box<Waiting>>,
     owners: u32,
     /// A handle exists that may still ask for the result.
     wanted: bool,
     done: bool,
-    /// History of the task when it ended.
-    history: u64,
-    out: Option<Result<T, Lost>>,
-    waiter: Option<Waiter>,
+}
+
+/// Somebody waits for a task.
+struct Waiting {
+    object: Object,
+    waiter: Waiter,
 }
 
 impl<T> Join<T> {
@@ -268,19 +331,23 @@ impl<T> Join<T> {
         self.owners == 0
     }
 
-    /// Takes in the result, unless there is one, or nobody wants it. True: somebody may wait for it.
+    /// Takes in the result, unless there is one, or nobody wants it.
     #[inline]
-    fn settle(&mut self, out: &mut Option<Result<T, Lost>>, kernel: Option<&Kernel>) -> bool {
-        if self.done {
-            return false;
+    fn settle(&mut self, out: &mut Option<Result<T, Lost>>, kernel: Option<&Kernel>) {
+        if !self.done {
+            self.done = true;
+            if self.wanted {
+                self.out = out.take();
+                self.history = kernel.map_or(0, Kernel::current_history);
+            }
         }
-        self.done = true;
-        if !self.wanted {
-            return false;
-        }
-        self.out = out.take();
-        self.history = kernel.map_or(0, Kernel::current_history);
-        self.waiter.is_some()
+    }
+
+    /// Nobody waits for the task any more: the waker of whoever did.
+    #[inline]
+    fn end_wait(&mut self, kernel: Option<&mut Kernel>) -> Option<Waker> {
+        let Waiting { mut object, waiter } = *self.waiting.take()?;
+        Some(Block::wake(kernel, &mut object, waiter))
     }
 }
 
@@ -296,74 +363,84 @@ pub(crate) fn boxed<F>(future: F, site: &'static Location<'static>) -> (BodyPtr,
 where
     F: Future + 'static,
 {
-    let join = Join {
-        object: Object::new(ResourceKind::Task, site),
-        owners: 2,
-        wanted: true,
-        done: false,
-        history: 0,
-        out: None,
-        waiter: None,
-    };
+    let join = Join { out: None, history: 0, waiting: None, owners: 2, wanted: true, done: false };
     let future = UnsafeCell::new(Some(future));
     let layout = Layout::new::<Cell<F>>();
     let block = context::with(|kernel| Memory::take(Some(&mut kernel.memory), layout));
     let block = block.unwrap_or_else(|| Memory::take(None, layout));
     let cell = block.cast::<Cell<F>>();
     // SAFETY: the block has the layout of a cell, and is ours.
-    unsafe { cell.write(Cell { future, join: Bound::new(join) }) };
+    unsafe { cell.write(Cell { future, join: Bound::new_at(join, site) }) };
     (BodyPtr(cell as NonNull<dyn Body>), JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
 }
 
 impl<F: Future> Cell<F> {
+    /// The future has its output. Out of line: a poll that is pending, as most are, has nothing to save
+    /// for this.
+    #[inline(never)]
+    fn complete(&self, out: F::Output) -> Polled {
+        self.cancel();
+        let mut out = Some(Ok(out));
+        if let Some(mut join) = self.join.enter_own()
+            && let (state, kernel) = join.both()
+            && !state.done
+            && state.wanted
+            && state.waiting.is_none()
+        {
+            // Nothing is left that could panic: the run loop's share goes at once, the handle's stays.
+            state.settle(&mut out, Some(kernel));
+            state.owners -= 1;
+            return Polled::Left;
+        }
+        drop(self.settle(out));
+        Polled::Ended
+    }
+
     /// Puts the result, or its loss, where the handle finds it. Gives it back if nobody wants it.
-    fn settle(&self, out: Result<F::Output, Lost>) -> Option<Result<F::Output, Lost>> {
-        let mut out = Some(out);
-        let mut join = match self.join.enter_own() {
-            Some(mut join) => {
-                let (state, kernel) = join.both();
-                if !state.settle(&mut out, Some(kernel)) {
-                    return out;
-                }
-                join.into_in()
-            }
-            None => {
-                let mut join = self.join.enter();
-                let (state, kernel) = join.both();
-                if !state.settle(&mut out, kernel.as_deref()) {
-                    return out;
-                }
-                join
-            }
-        };
+    fn settle(&self, out: Option<Result<F::Output, Lost>>) -> Option<Result<F::Output, Lost>> {
+        let mut out = out;
+        let mut join = self.join.enter();
         let (state, kernel) = join.both();
-        if let Some(waiter) = state.waiter.take() {
-            let waker = Block::wake(kernel, &mut state.object, waiter);
+        state.settle(&mut out, kernel.as_deref());
+        if let Some(waker) = state.end_wait(kernel) {
             join.wake(waker);
         }
         out
     }
-}
 
-impl<F: Future> Cell<F> {
-    /// Out of line: a poll that is pending, as most are, has nothing to save for this.
-    #[inline(never)]
-    fn complete(&self, out: F::Output) -> Poll<()> {
-        self.cancel();
-        drop(self.settle(Ok(out)));
-        Poll::Ready(())
+    /// The current task waits, at `site`, for this one, whose tag is `task`.
+    #[inline]
+    fn wait(
+        &self,
+        join: &mut In<'_, Join<F::Output>>,
+        site: &'static Location<'static>,
+        task: TaskTag,
+        waker: Waker,
+    ) {
+        let (state, kernel) = join.both();
+        let old = match &mut state.waiting {
+            Some(waiting) => Some(Block::renew(kernel, &mut waiting.waiter, waker)),
+            None => {
+                let party = Party { task, role: Role::Runs, site, count: 1 };
+                let mut object = Object::new(ResourceKind::Task, self.join.site());
+                let waiter = Block::wait(kernel, &mut object, OpKind::Join, site, &[party], waker);
+                state.waiting = Some(Box::new(Waiting { object, waiter }));
+                None
+            }
+        };
+        join.dispose(old);
     }
 }
 
 impl<F: Future> Body for Cell<F> {
-    fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+    fn poll(&self, cx: &mut Context<'_>) -> Polled {
         // SAFETY: only a BodyPtr gets here, borrowed mutably: one poll or cancel at a time. The
         // future never moves: it is polled and dropped where it was boxed.
         let future = unsafe { &mut *self.future.get() };
-        let Some(future) = future else { return Poll::Ready(()) };
+        let Some(future) = future else { return Polled::Ended };
         // SAFETY: as above, the future stays in place until it is dropped there.
         match unsafe { Pin::new_unchecked(future) }.poll(cx) {
-            Poll::Pending => Poll::Pending,
+            Poll::Pending => Polled::Pending,
             Poll::Ready(out) => self.complete(out),
         }
     }
@@ -374,7 +451,7 @@ impl<F: Future> Body for Cell<F> {
     }
 
     fn lose(&self, lost: Lost) -> bool {
-        self.settle(Err(lost)).is_none()
+        self.settle(Some(Err(lost))).is_none()
     }
 
     fn keep(&self) {
@@ -404,13 +481,20 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
         cx: &mut Context<'_>,
         site: &'static Location<'static>,
         task: TaskTag,
-    ) -> Poll<Option<Result<F::Output, Lost>>> {
+    ) -> Poll<Option<(Result<F::Output, Lost>, bool)>> {
+        if let Some(mut join) = self.join.enter_own()
+            && let (state, kernel) = join.both()
+            && state.out.is_some()
+            && kernel.affords(price)
+            && let Some(out) = state.out.take()
+        {
+            kernel.follow(state.history, OpKind::Join);
+            kernel.pay(price);
+            return Poll::Ready(Some((out, state.release())));
+        }
         let mut foreign: Option<Waker> = None;
         loop {
-            let mut join = match self.join.enter_own() {
-                Some(join) => join.into_in(),
-                None => self.join.enter(),
-            };
+            let mut join = self.join.enter();
             let (state, kernel) = join.both();
             if kernel.as_ref().is_some_and(|kernel| !kernel.affords(price)) {
                 return Poll::Ready(None);
@@ -420,48 +504,26 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
                     kernel.follow(state.history, OpKind::Join);
                     kernel.pay(price);
                 }
-                return Poll::Ready(Some(out));
+                return Poll::Ready(Some((out, state.release())));
             }
-            assert!(!state.done, "detsim: a JoinHandle was polled after it had given its result");
             let Some(waker) = crate::waker::storable(cx, &mut foreign) else {
                 drop(join);
                 foreign = Some(cx.waker().clone());
                 continue;
             };
-            let old = match &mut state.waiter {
-                Some(waiter) => Some(Block::renew(kernel, waiter, waker)),
-                None => {
-                    let party = Party { task, role: Role::Runs, site, count: 1 };
-                    let object = &mut state.object;
-                    let waiter = Block::wait(kernel, object, OpKind::Join, site, &[party], waker);
-                    state.waiter = Some(waiter);
-                    None
-                }
-            };
-            join.dispose(old);
+            self.wait(&mut join, site, task, waker);
             return Poll::Pending;
         }
     }
 
     fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool) {
-        if let Some(mut join) = self.join.enter_own()
-            && let (state, _) = join.both()
-            && state.waiter.is_none()
-        {
-            state.wanted = false;
-            let (last, out) = (state.release(), state.out.take());
-            drop(join); // the result dies outside of the section
-            return (out.and_then(|out| unread(out, number)), last);
-        }
         let mut join = self.join.enter();
         join.wanted = false;
         let last = join.release();
         let out = join.out.take();
-        if let Some(waiter) = join.waiter.take() {
-            let (state, kernel) = join.both();
-            let waker = Block::cancel(kernel, &mut state.object, waiter);
-            join.dispose(Some(waker));
-        }
+        let (state, kernel) = join.both();
+        let waker = state.end_wait(kernel);
+        join.dispose(waker);
         drop(join); // the result dies outside of the section
         (out.and_then(|out| unread(out, number)), last)
     }

@@ -242,6 +242,17 @@ impl Ordinals {
     }
 }
 
+/// What a task leaves behind that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leaves {
+    /// It stands in the ready set, or is parked.
+    pub(crate) queued: bool,
+    pub(crate) node: NodeId,
+    pub(crate) group: u16,
+    pub(crate) free: bool,
+    pub(crate) polls: u32,
+}
+
 /// All tasks of a run.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -316,19 +327,19 @@ impl Tasks {
         self.used as u32 - 1
     }
 
-    /// Ends a task: its words match nothing from now on.
-    /// The body comes back, unless it is being polled: it is dropped outside of the kernel.
+    /// Ends a task: its words match nothing from now on. What it leaves behind.
     #[inline]
-    pub(crate) fn finish(&mut self, index: u32) -> Option<BodyPtr> {
+    pub(crate) fn finish(&mut self, index: u32) -> Leaves {
         let slot = &mut self.slots[index as usize];
-        let body = slot.body.take();
+        let Slot { queued, node, group, marks, polls, .. } = *slot;
+        debug_assert!(slot.body.is_none(), "who ends a task has its body");
         (slot.queued, slot.number) = (false, VACANT);
         slot.outdate();
         self.alive -= 1;
         if !slot.is_used_up() {
             self.free.push(index);
         }
-        body
+        Leaves { queued, node, group, free: marks.is_free(), polls }
     }
 
     /// Ends the run: every word given out in it goes stale.
@@ -424,7 +435,8 @@ mod tests {
         let begin = Begin { sig: 1, history: 1, stops: false };
         let first = unpack(tasks.enroll(spawn, 0, body(), begin).word).1;
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);
-        drop(tasks.finish(first));
+        drop(tasks.slots[first as usize].body.take());
+        tasks.finish(first);
         assert_ne!(unpack(tasks.enroll(spawn, 0, body(), begin).word).1, first);
         assert_eq!((tasks.alive(), tasks.spawned), (1, 2));
     }

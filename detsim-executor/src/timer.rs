@@ -1,8 +1,10 @@
-//! Timers: an indexed binary heap, ordered by (deadline, sequence), cancelled in place.
+//! Timers: an indexed heap of four children, ordered by (deadline, sequence), cancelled in place.
 //!
 //! Owns: what is due and when. Does not own: the clock, or what firing means. Invariants: the
 //! order is total, so equal deadlines fire in the order they were armed; a cancelled timer leaves
 //! no entry behind; a key is used once (its generation moves on), so a stale key cancels nothing.
+
+use std::hint;
 
 /// What a timer does when it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +41,40 @@ pub(crate) struct TimerKey {
     generation: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    deadline: Deadline,
-    index: u32,
+/// A deadline and the index of its timer in one word, in the order of the deadlines: compared without a
+/// branch, and moved as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry(u128);
+
+impl Entry {
+    const INDEX_BITS: u32 = 24;
+    const SEQ_BITS: u32 = 64 - Self::INDEX_BITS;
+
+    #[inline]
+    fn new(deadline: Deadline, index: u32) -> Self {
+        let Deadline { at, seq } = deadline;
+        assert!(
+            seq >> Self::SEQ_BITS == 0,
+            "detsim: more than 2^40 timers and deliveries in a run"
+        );
+        let low = seq << Self::INDEX_BITS | u64::from(index);
+        Self(u128::from(at.as_nanos()) << 64 | u128::from(low))
+    }
+
+    #[inline]
+    fn deadline(self) -> Deadline {
+        let at = crate::SimTime::from_nanos((self.0 >> 64) as u64);
+        Deadline { at, seq: self.0 as u64 >> Self::INDEX_BITS }
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        self.0 as usize & ((1 << Self::INDEX_BITS) - 1)
+    }
 }
+
+/// Of a place in the heap.
+const CHILDREN: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 struct Armed {
@@ -56,10 +87,12 @@ struct Armed {
 /// The heap.
 ///
 /// # Invariants
-/// `armed[heap[i].index].place == i` for every `i`; every parent is before its children.
+/// `armed[heap[i].index].place == i` for every `i`; every parent is before its children. Where the root
+/// is vacant, the first is its lesser child: what was there has fired, and nothing has taken its place.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: Vec<Entry>,
+    vacant_root: bool,
     armed: Vec<Armed>,
     free: Vec<u32>,
 }
@@ -67,22 +100,25 @@ pub(crate) struct Timers {
 impl Timers {
     /// Arms a timer.
     pub(crate) fn arm(&mut self, deadline: Deadline, action: Action) -> TimerKey {
-        let place = self.heap.len() as u32;
-        let index = match self.free.pop() {
-            Some(index) => {
-                let armed = &mut self.armed[index as usize];
-                armed.action = action;
-                index
-            }
-            None => {
-                self.armed.push(Armed { place, generation: 0, action });
-                self.armed.len() as u32 - 1
-            }
-        };
-        let entry = Entry { deadline, index };
-        self.heap.push(entry);
-        self.rise(place as usize, entry);
-        TimerKey { index, generation: self.armed[index as usize].generation }
+        let index = self.free.pop().unwrap_or_else(|| self.new_index());
+        let armed = &mut self.armed[index as usize];
+        armed.action = action;
+        let generation = armed.generation;
+        let entry = Entry::new(deadline, index);
+        if self.vacant_root {
+            self.vacant_root = false;
+            self.sink(0, entry);
+        } else {
+            self.heap.push(entry);
+            self.rise(self.heap.len() - 1, entry);
+        }
+        TimerKey { index, generation }
+    }
+
+    fn new_index(&mut self) -> u32 {
+        assert!(self.armed.len() < 1 << Entry::INDEX_BITS, "detsim: more than 2^24 timers at once");
+        self.armed.push(Armed { place: 0, generation: 0, action: Action::Call(0) });
+        self.armed.len() as u32 - 1
     }
 
     /// Disarms: the action that will not happen; nothing where the timer has fired or was cancelled before.
@@ -91,8 +127,11 @@ impl Timers {
         if armed.generation != key.generation {
             return None;
         }
-        let (place, action) = (armed.place as usize, armed.action);
-        self.remove(place);
+        let action = armed.action;
+        self.fill_root();
+        let index = key.index as usize;
+        self.take_out(self.armed[index].place as usize);
+        self.disarm(index);
         Some(action)
     }
 
@@ -107,60 +146,82 @@ impl Timers {
         }
     }
 
+    /// The earliest.
+    #[inline]
+    fn earliest(&self) -> Option<Entry> {
+        let place = if self.vacant_root { self.least_child(0)? } else { 0 };
+        self.heap.get(place).copied()
+    }
+
     /// The earliest deadline.
     #[inline]
     pub(crate) fn next(&self) -> Option<Deadline> {
-        self.heap.first().map(|entry| entry.deadline)
+        self.earliest().map(Entry::deadline)
     }
 
     /// The deadline of one that is armed, whichever `pick` falls on.
     pub(crate) fn armed(&self, pick: u64) -> Option<Deadline> {
-        let at = pick.checked_rem(self.heap.len() as u64)?;
-        self.heap.get(at as usize).map(|entry| entry.deadline)
+        let heap = self.heap.get(usize::from(self.vacant_root)..)?;
+        let at = pick.checked_rem(heap.len() as u64)?;
+        heap.get(at as usize).map(|entry| entry.deadline())
     }
 
     /// What the earliest timer does.
     #[inline]
     pub(crate) fn first(&self) -> Option<Action> {
-        self.heap.first().map(|first| self.armed[first.index as usize].action)
+        self.earliest().map(|first| self.armed[first.index()].action)
     }
 
-    /// Takes the earliest timer.
+    /// Takes the earliest timer. Its place stays vacant, since most timers are followed by another.
     pub(crate) fn pop(&mut self) -> Option<Action> {
-        let action = self.first()?;
-        self.remove(0);
-        Some(action)
+        self.fill_root();
+        let first = self.heap.first()?.index();
+        self.vacant_root = true;
+        self.disarm(first);
+        Some(self.armed[first].action)
     }
 
     /// How many are armed.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.heap.len()
+        self.heap.len() - usize::from(self.vacant_root)
     }
 
     /// Disarms all.
     pub(crate) fn clear(&mut self) {
         self.heap.clear();
+        self.vacant_root = false;
         self.armed.clear();
         self.free.clear();
     }
 
-    fn remove(&mut self, place: usize) {
-        let gone = self.heap[place].index;
+    fn disarm(&mut self, index: usize) {
+        self.armed[index].generation += 1;
+        self.free.push(index as u32);
+    }
+
+    /// The last entry takes the vacant root.
+    #[inline]
+    fn fill_root(&mut self) {
+        if std::mem::take(&mut self.vacant_root) {
+            self.take_out(0);
+        }
+    }
+
+    /// The last entry takes a place, whose own is gone.
+    fn take_out(&mut self, place: usize) {
         let last = self.heap.pop().expect("invariant: a place is inside the heap");
         if place < self.heap.len() {
             self.sink(place, last);
         }
-        self.armed[gone as usize].generation += 1;
-        self.free.push(gone);
     }
 
     /// Puts an entry at a place, or above it where it is before its parents.
     #[inline]
     fn rise(&mut self, mut place: usize, entry: Entry) {
         while place > 0 {
-            let parent = (place - 1) / 2;
-            if self.heap[parent].deadline.order() <= entry.deadline.order() {
+            let parent = (place - 1) / CHILDREN;
+            if self.heap[parent] <= entry {
                 break;
             }
             self.put(place, self.heap[parent]);
@@ -169,37 +230,47 @@ impl Timers {
         self.put(place, entry);
     }
 
-    /// Fills the vacant place `hole` with an entry from the end of the heap. Bottom-up: walks the
-    /// smaller children down to a leaf, then lets the entry rise to its place, which is nearly always
-    /// near a leaf.
+    /// Fills the vacant place `hole` with an entry from the end of the heap, or with one that is about as
+    /// late. Bottom-up: walks the least children down to a leaf, then lets the entry rise to its place, which
+    /// is nearly always near a leaf.
     fn sink(&mut self, mut hole: usize, entry: Entry) {
-        while let Some([left, right]) = self.heap.get(2 * hole + 1..2 * hole + 3) {
-            // Which child is the smaller one cannot be predicted: no branch asks.
-            let is_right = right.deadline.order() < left.deadline.order();
-            let child = 2 * hole + 1 + usize::from(is_right);
+        while let Some(child) = self.least_child(hole) {
             self.put(hole, self.heap[child]);
             hole = child;
         }
-        if let Some(only) = self.heap.get(2 * hole + 1) {
-            self.put(hole, *only);
-            hole = 2 * hole + 1;
-        }
         self.rise(hole, entry);
+    }
+
+    /// The place of the earliest among the children of a place.
+    #[inline]
+    fn least_child(&self, place: usize) -> Option<usize> {
+        let first = CHILDREN * place + 1;
+        let children = self.heap.get(first..)?;
+        let Some([a, b, c, d]) = children.first_chunk::<CHILDREN>() else {
+            let least = (0..children.len()).min_by_key(|child| children[*child]);
+            return least.map(|child| first + child);
+        };
+        // Which child is the least cannot be predicted: no branch asks.
+        let (left, right) = (usize::from(b < a), 2 + usize::from(d < c));
+        let is_right = c.min(d) < a.min(b);
+        Some(first + hint::select_unpredictable(is_right, right, left))
     }
 
     #[inline]
     fn put(&mut self, place: usize, entry: Entry) {
         self.heap[place] = entry;
-        self.armed[entry.index as usize].place = place as u32;
+        self.armed[entry.index()].place = place as u32;
     }
 
     #[cfg(test)]
     fn assert_invariants(&self) {
-        for (place, entry) in self.heap.iter().enumerate() {
-            assert_eq!(self.armed[entry.index as usize].place as usize, place);
-            assert!(place == 0 || self.heap[(place - 1) / 2].deadline < entry.deadline);
+        let vacant = usize::from(self.vacant_root);
+        for (place, entry) in self.heap.iter().enumerate().skip(vacant) {
+            assert_eq!(self.armed[entry.index()].place as usize, place);
+            let parent = place.saturating_sub(1) / CHILDREN;
+            assert!(place == 0 || parent < vacant || self.heap[parent] < *entry);
         }
-        assert_eq!(self.heap.len() + self.free.len(), self.armed.len());
+        assert_eq!(self.len() + self.free.len(), self.armed.len());
     }
 }
 

@@ -25,6 +25,14 @@ pub(crate) struct Turn {
     pub(crate) aborted: bool,
 }
 
+/// What a turn has come to.
+pub(crate) enum Done {
+    /// The task waits, or has yielded.
+    Waits(BodyPtr),
+    /// The task has ended; its body, where that is not its handle's alone by now.
+    Ended(Option<BodyPtr>),
+}
+
 impl Kernel {
     /// Takes the next ready task, and makes it the current one.
     #[inline]
@@ -172,26 +180,19 @@ impl Kernel {
     #[must_use]
     #[inline]
     pub(crate) fn end_task(&mut self, slot: u32) -> Option<Waker> {
-        self.forget_ready(slot);
-        let waiter = self.leave_its_group(slot);
-        self.tasks.finish(slot);
-        waiter
+        let left = self.tasks.finish(slot);
+        // One that woke itself in its last poll, or was ready when its node was stopped, stands in the
+        // ready set; one that was woken later is parked.
+        if left.queued {
+            self.take_back(slot, left.node, left.group);
+        }
+        self.groups.leave(left.group, left.free, left.polls)
     }
 
     /// Whether the task may run, as far as its node and its group go.
     #[inline]
     pub(crate) fn runs(&self, slot: &Slot) -> bool {
         self.nodes.runs(slot.node) && self.groups.lets_run(slot)
-    }
-
-    /// A task that woke itself in its last poll stands in the ready set; one that was ready when its
-    /// node was stopped still does, and one that was woken later is parked.
-    #[inline]
-    fn forget_ready(&mut self, slot: u32) {
-        if let Some(task) = self.tasks.get(slot).filter(|task| task.queued) {
-            let (node, group) = (task.node, task.group);
-            self.take_back(slot, node, group);
-        }
     }
 
     #[cold]

@@ -18,8 +18,9 @@ use crate::block::OpKind;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::lane::Lane;
-use crate::slot::{self, BodyPtr, Lost};
+use crate::slot::{self, Lost};
 use crate::stack::Stack;
+use crate::turn::Done;
 use crate::{context, here};
 
 /// How a stretch of a resumed thread ended.
@@ -221,30 +222,36 @@ pub(super) fn order() -> Order {
 /// hand it over (`None`: this thread has no loop any more); on the one that has the loop, to take the
 /// task's own body for the one that stood for it.
 #[cold]
-pub(crate) fn after_poll(slot: u32, body: BodyPtr, ended: bool) -> Option<BodyPtr> {
+pub(crate) fn after_poll(slot: u32, done: Done) -> Option<Done> {
     let mut kernel = enter();
     if kernel.threads.resumers.is_empty() {
         kernel.set_unusual(false);
         drop(kernel);
-        return Some(returned(body));
+        return Some(returned(done));
     }
-    kernel.threads.outcome = Some(Outcome::Left(ended));
-    if ended {
-        drop(kernel);
-        drop(body);
-        return None;
-    }
-    kernel.threads.returned = Some(body);
-    if here::end_poll() {
-        kernel.yield_slot(slot);
+    kernel.threads.outcome = Some(Outcome::Left(matches!(done, Done::Ended(_))));
+    match done {
+        Done::Ended(body) => {
+            drop(kernel);
+            drop(body);
+        }
+        Done::Waits(body) => {
+            kernel.threads.returned = Some(body);
+            if here::end_poll() {
+                kernel.yield_slot(slot);
+            }
+        }
     }
     None
 }
 
-/// The body that goes back to the table after the poll of this one.
-pub(crate) fn returned(body: BodyPtr) -> BodyPtr {
-    let original = enter().threads.returned.take();
-    original.unwrap_or(body)
+/// The same with the body that goes back to the table after the poll of this one.
+pub(crate) fn returned(done: Done) -> Done {
+    match (enter().threads.returned.take(), done) {
+        (None, done) => done,
+        (Some(original), Done::Waits(_)) => Done::Waits(original),
+        (Some(original), Done::Ended(_)) => Done::Ended(Some(original)),
+    }
 }
 
 impl Kernel {

@@ -11,10 +11,11 @@ use crate::failure::Failure;
 use crate::here;
 use crate::kernel::Kernel;
 use crate::sim::Shared;
+use crate::slot::Polled;
 use crate::stack;
 use crate::waker::probing_waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::{Context, Poll};
+use std::task::Context;
 
 /// Why a run is stuck. The wait graph and what is in the devices are copied first; then every task whose stack is not known is
 /// polled once more, with choices and preemption off: a task that goes on was not woken when it
@@ -59,7 +60,7 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
     let noted = stack::take_noted();
     let kept_no_waker = noted.is_none();
     let noted = noted.filter(|_| !kernel.brief);
-    let moved = !matches!(polled, Ok(Poll::Pending))
+    let moved = !matches!(polled, Ok(Polled::Pending))
         || here::end_poll()
         || kernel.tasks.get(slot).is_some_and(|task| task.queued || task.ops != ops);
     let known = kernel.blocked_task(slot);
@@ -72,13 +73,18 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
     // A wait of ours is exact: only a foreign one can have missed its wakeup.
     task.would_run = moved && task.waits.iter().all(|wait| wait.granted);
     task.unwakeable = !moved && kept_no_waker && task.waits.is_empty();
-    if matches!(polled, Ok(Poll::Ready(()))) {
+    match polled {
+        Ok(Polled::Pending) | Err(_) => {
+            if let Some(task) = kernel.tasks.get_mut(slot) {
+                task.body = Some(body);
+            }
+        }
         // It has ended under the probe: it must not be polled again.
-        let ended = kernel.end_task(slot);
-        drop(kernel);
-        drop(body);
-        settle(ended);
-    } else if let Some(task) = kernel.tasks.get_mut(slot) {
-        task.body = Some(body);
+        Ok(polled) => {
+            let ended = kernel.end_task(slot);
+            drop(kernel);
+            body.end_after(polled);
+            settle(ended);
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::thread;
 
 use super::enter;
@@ -19,8 +19,8 @@ use crate::failure::Failure;
 use crate::here;
 use crate::join::message_of;
 use crate::kernel::Kernel;
-use crate::slot::{BodyPtr, Lost};
-use crate::turn::Turn;
+use crate::slot::{BodyPtr, Lost, Polled};
+use crate::turn::{Done, Turn};
 use crate::waker::waker;
 
 /// The task whose poll has panicked.
@@ -38,36 +38,44 @@ impl Fallen {
     }
 }
 
-/// Has a task take its turn: its body again, and whether it has ended.
+/// Has a task take its turn.
 ///
 /// # Panics
 /// With what the poll panics with.
 #[inline(always)]
-pub(super) fn take_turn(turn: Turn, fallen: &Fallen) -> (BodyPtr, bool) {
+pub(super) fn take_turn(turn: Turn, fallen: &Fallen) -> Done {
     let Turn { body, word, aborted } = turn;
     if aborted {
-        return (cancelled(body), true);
+        return cancelled(body);
     }
     let waker = ManuallyDrop::new(waker(word));
     let mut cx = Context::from_waker(&waker);
     here::begin_poll(word);
     let mut falls = Falls { body: Some(body), fallen };
     let polled = falls.body.as_mut().map(|body| body.poll(&mut cx));
-    (falls.body.take().expect("invariant: it is taken once"), polled != Some(Poll::Pending))
+    let body = falls.body.take().expect("invariant: it is taken once");
+    match polled {
+        Some(Polled::Pending) => Done::Waits(body),
+        Some(Polled::Ended) | None => Done::Ended(Some(body)),
+        Some(left) => {
+            body.end_after(left);
+            Done::Ended(None)
+        }
+    }
 }
 
 #[cold]
 #[inline(never)]
-fn cancelled(mut body: BodyPtr) -> BodyPtr {
+fn cancelled(mut body: BodyPtr) -> Done {
     cancel(&mut body);
-    body
+    Done::Ended(Some(body))
 }
 
 /// The same, where no loop is there to catch a panic.
-pub(super) fn take_turn_alone(turn: Turn) -> (BodyPtr, bool) {
+pub(super) fn take_turn_alone(turn: Turn) -> Done {
     let fallen = Fallen::default();
     let polled = catch_unwind(AssertUnwindSafe(|| take_turn(turn, &fallen)));
-    polled.unwrap_or_else(|payload| (fallen.lost_by(payload), true))
+    polled.unwrap_or_else(|payload| Done::Ended(Some(fallen.lost_by(payload))))
 }
 
 /// Drops a future whose poll panics while the panic unwinds, as on tokio: its destructors can tell.
