@@ -9,7 +9,7 @@ use std::time::Duration;
 use detsim_executor::{Choices, Families};
 
 /// What goes wrong on the links under sockets, and how often. The default is a local network on which
-/// nothing does, but that calls are short.
+/// nothing does, but that calls are short now and then.
 ///
 /// Rates are probabilities in `0.0..=1.0`, for each packet unless said otherwise. Gaps are mean times from
 /// the end of one incident to the beginning of the next; `None` is never. Incidents last 2^k ms for a k of
@@ -47,9 +47,10 @@ pub struct NetFaults {
     pub duplicate_rate: f64,
     /// How often sending a segment resets its connection.
     pub reset_rate: f64,
-    /// How often a read or a write of a connection takes less than it could: a quarter, unless said,
-    /// since a program that does not bear that is wrong on any network.
-    pub short_rate: f64,
+    /// How often a read or a write of a connection takes less than it could. Unless said it is as the seed
+    /// has it, from one in 256 to one in four, and never not at all: a program that does not bear that is
+    /// wrong on any network.
+    pub short_rate: Option<f64>,
     /// How often a lookup of a name fails.
     pub lookup_failure_rate: f64,
     /// How often it takes long: 62.5 ms to 8 s.
@@ -79,7 +80,7 @@ impl Default for NetFaults {
             drop_rate: 0.0,
             duplicate_rate: 0.0,
             reset_rate: 0.0,
-            short_rate: 0.25,
+            short_rate: None,
             lookup_failure_rate: 0.0,
             lookup_lag_rate: 0.0,
             lookup_stale_rate: 0.0,
@@ -105,7 +106,7 @@ impl NetFaults {
             drop_rate: family.rate("loss", &[0.001, 0.005, 0.02, 0.05, 0.1, 0.15]),
             duplicate_rate: family.rate("duplicates", &[0.01, 0.05, 0.1, 0.25, 0.5]),
             reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
-            short_rate: 0.25,
+            short_rate: None,
             lookup_failure_rate: family.rate("lookups", &[0.05, 0.2, 0.5]),
             lookup_lag_rate: family.rate("slow-lookups", &[0.05, 0.2, 0.5]),
             lookup_stale_rate: family.rate("stale-names", &[0.2, 0.5, 0.9]),

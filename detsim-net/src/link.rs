@@ -228,11 +228,18 @@ impl Link {
         self.settle();
     }
 
+    /// The number of a message that is sent.
+    #[inline(always)]
+    pub(crate) fn count(&mut self) -> u32 {
+        let ordinal = self.sent;
+        self.sent = ordinal.wrapping_add(1);
+        ordinal
+    }
+
     /// What [`Self::launch`] does on a plain link: the number of the message, and when it arrives.
     #[inline(always)]
     pub(crate) fn launch_plainly(&mut self, now: SimTime, choices: &mut Choices) -> (u32, SimTime) {
-        let ordinal = self.sent;
-        self.sent = ordinal.wrapping_add(1);
+        let ordinal = self.count();
         let passage = Passage { ordinal, is_copy: false };
         (ordinal, after(now, self.draw_latency_ns(passage, choices)))
     }
@@ -240,8 +247,7 @@ impl Link {
     /// A message is sent.
     #[inline]
     pub(crate) fn launch(&mut self, now: SimTime, load: Load, choices: &mut Choices) -> Launch {
-        let ordinal = self.sent;
-        self.sent = ordinal.wrapping_add(1);
+        let ordinal = self.count();
         let passage = Passage { ordinal, is_copy: false };
         // Drawn for a message that is lost too: a partition or a rate shifts no latency.
         let mut latency_ns = self.draw_latency_ns(passage, choices);
@@ -269,8 +275,13 @@ impl Link {
         if self.config.bandwidth == 0 {
             return now;
         }
-        let ns = load.bytes as u128 * 1_000_000_000 / u128::from(self.config.bandwidth);
-        self.busy_until = after(self.busy_until.max(now), ns as u64);
+        let (bytes, bandwidth) = (load.bytes as u64, self.config.bandwidth);
+        // What one packet has is few bytes: a division of two words takes many times as long.
+        let ns = match bytes.checked_mul(1_000_000_000) {
+            Some(all) => all / bandwidth,
+            None => (u128::from(bytes) * 1_000_000_000 / u128::from(bandwidth)) as u64,
+        };
+        self.busy_until = after(self.busy_until.max(now), ns);
         self.busy_until
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn run(seed: u64, servers: Vec<Program>, clients: Vec<Program>) {
 pub(crate) enum Conditions {
     /// Nothing, as on the peers.
     Peers,
-    /// Nothing but what always does: short reads and writes.
+    /// Nothing but what always does: short reads and writes, as often as the seed has it.
     Fair,
     /// Whatever the seed has in store, but for resets: the texts know of no connection that is reset.
     Rough,
@@ -55,7 +55,7 @@ fn set_conditions(net: &Net) {
     let (delay_min, delay_max) = (Duration::from_millis(1), Duration::from_millis(10));
     let fair = NetFaults { delay_min, delay_max, ..NetFaults::default() };
     match CONDITIONS.get() {
-        Conditions::Peers => net.set_faults(&NetFaults { short_rate: 0.0, ..fair }),
+        Conditions::Peers => net.set_faults(&NetFaults { short_rate: Some(0.0), ..fair }),
         Conditions::Fair => net.set_faults(&fair),
         Conditions::Rough => {
             net.draw_faults();

@@ -93,7 +93,7 @@ impl Net {
     pub fn set_faults(&self, faults: &NetFaults) {
         let change = every(faults);
         let reset = Ratio::from_rate("the reset rate", faults.reset_rate);
-        let short = Ratio::from_rate("the rate of short calls", faults.short_rate);
+        let short = faults.short_rate.map(|rate| Ratio::from_rate("the rate of short calls", rate));
         let failure = Ratio::from_rate("the failure rate", faults.lookup_failure_rate);
         let lag = Ratio::from_rate("the lag rate", faults.lookup_lag_rate);
         let stale = Ratio::from_rate("the stale rate", faults.lookup_stale_rate);
@@ -102,7 +102,8 @@ impl Net {
         let gap_ns = |gap: Option<Duration>| gap.map_or(0, |gap| (gap.as_nanos() as u64).max(1));
         self.with(|world, kernel| {
             world.ways.links.configure_all(kernel, &change);
-            (world.resets, world.shorts.rate) = (reset, short);
+            world.resets = reset;
+            world.shorts.set(short);
             (world.names.failure, world.names.lag) = (failure, lag);
             (world.names.stale, world.names.reorder) = (stale, reorder);
             world.ways.weather.set(kernel, gaps.map(gap_ns));

@@ -117,7 +117,6 @@ impl Ways {
     }
 
     /// A packet of so many bytes leaves, headers not counted.
-    #[inline(never)]
     pub(crate) fn fly(
         &mut self,
         kernel: &mut Kernel,
@@ -125,9 +124,41 @@ impl Ways {
         to: NodeId,
         bytes: usize,
     ) -> Flight {
-        if let Some(flight) = self.fly_plainly(kernel, &mut Way::default(), (from, to)) {
-            return flight;
+        match self.fly_plainly(kernel, &mut Way::default(), (from, to)) {
+            Some(flight) => flight,
+            None => self.fly_long(kernel, from, to, bytes),
         }
+    }
+
+    /// As [`Self::fly`], for a datagram: one from a host to itself is there at once.
+    pub(crate) fn fly_datagram(
+        &mut self,
+        kernel: &mut Kernel,
+        (from, to): (NodeId, NodeId),
+        bytes: usize,
+    ) -> Flight {
+        if from != to {
+            return self.fly(kernel, from, to, bytes);
+        }
+        let (at, place) = (kernel.now(), self.place(kernel, from, to));
+        let link = self.links.at_mut(place);
+        let (sig, ordinal) = (link.sig(), link.count());
+        let history = self.fold_sent(kernel, from, fold(sig, u64::from(ordinal)));
+        let message = self.next_message();
+        kernel.record_with(|_| sent_event(message, (from, to), Duration::ZERO));
+        let packet = Packet::new(ordinal, message);
+        Flight { packet, at, lost: false, copy_at: None, history }
+    }
+
+    /// As [`Self::fly`], on whatever link.
+    #[inline(never)]
+    pub(crate) fn fly_long(
+        &mut self,
+        kernel: &mut Kernel,
+        from: NodeId,
+        to: NodeId,
+        bytes: usize,
+    ) -> Flight {
         let now = kernel.now();
         let place = self.place(kernel, from, to);
         let force = self.force(kernel, from, to);
@@ -203,17 +234,19 @@ impl Ways {
         arrives
     }
 
-    /// The least time that the link between two hosts takes.
+    /// As [`Self::latency_min`], asked for again and again.
     #[inline(always)]
     pub(crate) fn least(
         &mut self,
         kernel: &mut Kernel,
         way: &mut Way,
-        ends: (NodeId, NodeId),
-    ) -> u64 {
-        let place = self.links.place_of(kernel, way, ends);
+        (from, to): (NodeId, NodeId),
+    ) -> Duration {
+        let place = self.links.place_of(kernel, way, (from, to));
         let place = place.expect("invariant: a host is a node of this simulation");
-        self.links.at(place).config().latency_ns_min
+        let paused = from == to && kernel.is_clock_paused();
+        let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
+        Duration::from_nanos(ns)
     }
 
     /// What keeps a packet that is due from arriving: lost, or held until the link opens.
@@ -299,10 +332,7 @@ impl Ways {
         from: NodeId,
         to: NodeId,
     ) -> Duration {
-        let place = self.place(kernel, from, to);
-        let paused = from == to && kernel.is_clock_paused();
-        let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
-        Duration::from_nanos(ns)
+        self.least(kernel, &mut Way::default(), (from, to))
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 use std::io::{IoSlice, IoSliceMut};
 
 use detsim_executor::event::{NetEvent, Wide};
-use detsim_executor::{Anchor, Domain, Event, Kernel, Ratio};
+use detsim_executor::{Anchor, Domain, Event, Families, Kernel, Ratio};
 
 use super::connection::Phase;
 use super::lane::Fin;
@@ -173,20 +173,42 @@ impl World {
 }
 
 /// Reads and writes that are short by choice.
+///
+/// # Invariants
+/// Where `is_drawn` is false, `rate` is not 0.
 #[derive(Debug)]
 pub(crate) struct Shorts {
     domain: Option<Domain>,
     /// How often a read or a write is.
-    pub(crate) rate: Ratio,
+    rate: Ratio,
+    /// Nobody has said how often, and the seed has not been asked.
+    is_drawn: bool,
 }
+
+/// How often they are where nobody says how often, as the seed has it.
+const SEEDED: [Ratio; 4] =
+    [Ratio::new(1, 256), Ratio::new(1, 64), Ratio::new(1, 16), Ratio::new(1, 4)];
 
 impl Default for Shorts {
     fn default() -> Self {
-        Self { domain: None, rate: Ratio::new(1, 4) }
+        Self { domain: None, rate: SEEDED[0], is_drawn: false }
     }
 }
 
 impl Shorts {
+    /// From now on they are so often, or as often as the seed has it.
+    pub(crate) fn set(&mut self, rate: Option<Ratio>) {
+        *self = Self { rate: rate.unwrap_or(SEEDED[0]), is_drawn: rate.is_some(), ..*self };
+    }
+
+    /// Asks the seed how often. The same again, however often it is asked.
+    #[cold]
+    fn draw_rate(&mut self, kernel: &mut Kernel) {
+        let mut family = Families::of(kernel.choices(), "env/net/short-calls");
+        self.rate = SEEDED[family.below("rate", SEEDED.len() as u64) as usize];
+        self.is_drawn = true;
+    }
+
     /// How many of `bytes` are read or written at once.
     #[inline]
     pub(crate) fn shorten(
@@ -202,6 +224,7 @@ impl Shorts {
         }
     }
 
+    #[inline(never)]
     fn draw(
         &mut self,
         kernel: &mut Kernel,
@@ -211,6 +234,9 @@ impl Shorts {
     ) -> usize {
         if connection.ends[0].node == connection.ends[1].node {
             return bytes;
+        }
+        if !self.is_drawn {
+            self.draw_rate(kernel);
         }
         connection.draws = connection.draws.wrapping_add(1);
         let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };

@@ -5,13 +5,13 @@
 //! `wire.rs`. Invariant: what is done here is to the last bit what is done there (`tests/it/usual.rs` has
 //! runs do without), and where they say no, nothing has been done.
 
+use detsim_executor::Kernel;
 use detsim_executor::event::PacketKind;
 use detsim_executor::rng::fold;
-use detsim_executor::{Deadline, Kernel, SimTime};
 
 use super::connection::Phase;
 use super::lane::{Kind, Segment};
-use super::wire::SEGMENT_BYTES_MAX;
+use super::wire::{SEGMENT_BYTES_MAX, schedule};
 use super::{Connection, ConnectionKey, Step};
 use crate::sockets::{Flight, Ways, What, World, describe};
 use crate::waits::Side;
@@ -33,17 +33,19 @@ impl Ways {
             return false;
         }
         let nodes = (end.node, other.node);
-        let Some(flight) = self.fly_plainly(kernel, &mut end.way, nodes) else { return false };
-        let Flight { packet, at, history, .. } = flight;
+        let flight = match self.fly_plainly(kernel, &mut end.way, nodes) {
+            Some(flight) => flight,
+            None => self.fly_long(kernel, end.node, other.node, bytes),
+        };
+        let Flight { packet, lost, history, .. } = flight;
         if kernel.is_recorded() {
             let addresses = [end.local, other.local];
             describe(kernel, packet, addresses, PacketKind::Data, (lane.sent, bytes));
         }
         lane.waits_since = kernel.now();
-        lane.last_arrival = lane.last_arrival.max(at);
-        let deadline = Deadline { at: lane.last_arrival, seq: kernel.next_seq() };
+        let deadline = schedule(kernel, lane, &flight);
         self.agenda.push(deadline, What::Connection(key, Step::Lane(side)));
-        lane.begin(Segment { kind: Kind::Data, bytes, deadline, packet, lost: false, history });
+        lane.begin(Segment { kind: Kind::Data, bytes, deadline, packet, lost, history });
         true
     }
 }
@@ -71,12 +73,15 @@ impl World {
             return false;
         }
         let nodes = (end.node, other.node);
-        if !ways.arrives_plainly(kernel, &mut end.way, nodes, packet) {
-            return false;
+        if !ways.arrives_plainly(kernel, &mut end.way, nodes, packet)
+            && let Some(obstacle) = ways.obstacle(kernel, nodes.0, nodes.1, packet)
+        {
+            ways.agenda.drop_first();
+            self.stop_first(kernel, key, side, obstacle);
+            return true;
         }
         let now = kernel.now();
-        let back_ns = ways.least(kernel, &mut other.way, (other.node, end.node));
-        let back = SimTime::from_nanos(now.as_nanos().saturating_add(back_ns));
+        let back = now + ways.least(kernel, &mut other.way, (other.node, end.node));
         ways.agenda.drop_first();
         lane.arrive();
         (other.history, other.heard) = (fold(other.history, history), now);

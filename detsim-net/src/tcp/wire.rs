@@ -190,10 +190,8 @@ impl World {
             return self.retransmit(kernel, key, side);
         }
         let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        match self.ways.obstacle(kernel, from, to, segment.packet) {
-            Some(Partition::Drop) => return self.lose_first(kernel, key, side),
-            Some(Partition::Hold) => return self.hold_first(key, side),
-            None => {}
+        if let Some(obstacle) = self.ways.obstacle(kernel, from, to, segment.packet) {
+            return self.stop_first(kernel, key, side, obstacle);
         }
         connection.lanes[side].arrive();
         let end = &mut connection.ends[1 - side];
@@ -211,6 +209,21 @@ impl World {
         let Some(segment) = connection.lanes[side].flight.first_mut() else { return };
         segment.deadline.at = segment.deadline.at.max(kernel.now());
         self.ways.agenda.push(segment.deadline, What::Connection(key, Step::Lane(side)));
+    }
+
+    /// Something keeps the first segment from arriving.
+    #[cold]
+    pub(super) fn stop_first(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        obstacle: Partition,
+    ) {
+        match obstacle {
+            Partition::Drop => self.lose_first(kernel, key, side),
+            Partition::Hold => self.hold_first(key, side),
+        }
     }
 
     /// The first segment did not make it: it is sent again later.
@@ -426,7 +439,8 @@ impl World {
 }
 
 /// When a segment arrives behind those before it, or is sent again.
-fn schedule(kernel: &mut Kernel, lane: &mut Lane, flight: &Flight) -> Deadline {
+#[inline(always)]
+pub(super) fn schedule(kernel: &mut Kernel, lane: &mut Lane, flight: &Flight) -> Deadline {
     let at = match flight.lost {
         true => kernel.now() + rto(lane.attempts),
         false => {

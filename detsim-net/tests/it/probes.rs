@@ -187,12 +187,10 @@ fn the_trace_says_what_each_message_is() {
         10.0.0.1:32768 SYN, 0 from 0
         10.0.0.2:80 SYN+ACK, 0 from 0
         10.0.0.1:32768 ACK, 0 from 1
-        10.0.0.1:32768 data, 3 from 1
-        10.0.0.1:32768 data, 2 from 4
+        10.0.0.1:32768 data, 5 from 1
         10.0.0.1:32768 FIN, 0 from 6
-        10.0.0.1:32768 data, 3 from 1
-        10.0.0.2:80 data, 3 from 1
-        10.0.0.2:80 data, 2 from 4
+        10.0.0.1:32768 data, 5 from 1
+        10.0.0.2:80 data, 5 from 1
         10.0.0.2:80 FIN, 0 from 6
     "#]]
     .assert_eq(&packets.collect::<String>());

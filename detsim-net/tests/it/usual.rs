@@ -65,7 +65,7 @@ async fn echo() {
 
 fn run(seed: u64, conditions: Conditions, (usual, record): (bool, bool)) -> Run {
     let pair = Pair::recorded(seed, record);
-    let calm = NetFaults { short_rate: 0.0, ..NetFaults::default() };
+    let calm = NetFaults { short_rate: Some(0.0), ..NetFaults::default() };
     match conditions {
         Conditions::Calm => pair.net.set_faults(&calm),
         Conditions::Fair => {}

@@ -165,10 +165,22 @@ fn a_rule_that_doubles_doubles() {
 }
 
 #[test]
-fn reads_and_writes_are_short() {
-    let pair = Pair::new(1);
-    exchange(&pair).unwrap();
-    assert!(has(&pair, |event| matches!(event, NetEvent::Shortened { .. })));
+fn reads_and_writes_are_short_as_often_as_the_seed_has_it() {
+    let shorts = |seed, rate: Option<f64>| {
+        let pair = Pair::new(seed);
+        pair.net.set_faults(&NetFaults { short_rate: rate, ..NetFaults::default() });
+        exchange(&pair).unwrap();
+        let trace = pair.sim.trace();
+        let is_short = |event| matches!(event, Event::Net(NetEvent::Shortened { .. }));
+        trace.moments.iter().filter(|moment| is_short(moment.event)).count()
+    };
+    let seeded: Vec<usize> = (0..40).map(|seed| shorts(seed, None)).collect();
+    let few = seeded.iter().filter(|shorts| **shorts < 2).count();
+    let many = seeded.iter().filter(|shorts| **shorts > 6).count();
+    assert!(few > 5 && many > 5, "{seeded:?}");
+    assert_eq!(shorts(3, None), seeded[3]);
+    assert!((0..40).all(|seed| shorts(seed, Some(0.5)) > 6));
+    assert_eq!(shorts(1, Some(0.0)), 0);
 }
 
 #[test]
