@@ -217,7 +217,7 @@ impl World {
         to: SocketAddr,
         datagram: &Datagram,
     ) {
-        let flight = self.ways.fly(kernel, nodes.0, nodes.1, datagram.data.len());
+        let flight = self.ways.fly_datagram(kernel, nodes, datagram.data.len());
         let Flight { packet, at, lost, copy_at, history } = flight;
         let size = (0, datagram.data.len());
         describe(kernel, packet, [datagram.from, to], PacketKind::Datagram, size);
@@ -236,7 +236,12 @@ impl World {
     }
 
     fn schedule_parcel(&mut self, kernel: &mut Kernel, parcel: Parcel, at: SimTime) {
+        let (from, to) = parcel.nodes;
         let key = self.parcels.insert(parcel);
+        // As on Linux: when the call returns, a datagram from a host to itself is in the receiver's queue.
+        if from == to {
+            return self.parcel_due(kernel, key);
+        }
         let deadline = Deadline { at, seq: kernel.next_seq() };
         self.ways.agenda.push(deadline, What::Parcel(key));
     }
@@ -305,13 +310,16 @@ impl World {
     /// Nobody has the port: a sender that is connected hears of it.
     fn tell_unreachable(&mut self, kernel: &mut Kernel, parcel: &Parcel) {
         let Parcel { nodes: (from, to), sender, .. } = *parcel;
-        let flight = self.ways.fly(kernel, to, from, 0);
+        let flight = self.ways.fly_datagram(kernel, (to, from), 0);
         let addresses = [parcel.to, parcel.datagram.from];
         describe(kernel, flight.packet, addresses, PacketKind::Unreachable, (0, 0));
         if !flight.lost {
-            let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
             let news = Unreachable { sender, peer: parcel.to, packet: flight.packet, from: to };
             let key = self.unreachable.insert(news);
+            if from == to {
+                return self.unreachable_due(kernel, key);
+            }
+            let deadline = Deadline { at: flight.at, seq: kernel.next_seq() };
             self.ways.agenda.push(deadline, What::Unreachable(key));
         }
     }

@@ -68,6 +68,9 @@ macro_rules! world {
             #[path = "newcomers.rs"]
             pub(crate) mod newcomers;
             #[cfg(target_os = "linux")]
+            #[path = "of_mio.rs"]
+            pub(crate) mod of_mio;
+            #[cfg(target_os = "linux")]
             #[path = "of_std.rs"]
             pub(crate) mod of_std;
             #[path = "tcp.rs"]
@@ -182,7 +185,11 @@ programs! {
         a_client_of_std_meets_a_listener_of_tokio a_listener_of_std_becomes_one_of_tokio
         a_stream_goes_to_std_and_back a_thread_serves_with_std errors_of_std
         halves_and_clones_of_std datagrams_of_std names_of_std
-        what_is_connected_can_be_accepted_at_once;
+        what_is_connected_can_be_accepted_at_once
+        a_datagram_of_the_same_host_is_there_when_it_was_sent;
+    of_mio:
+        an_echo_in_a_loop_of_mio a_refused_connect_is_told_by_mio datagrams_in_a_loop_of_mio
+        a_loop_of_mio_times_out_and_is_woken;
     watched:
         an_echo_over_watched_streams_of_std changes_of_a_watched_stream_are_told_once
         a_writer_waits_by_its_descriptor an_error_of_a_watched_socket_is_told;

@@ -155,3 +155,23 @@ pub(crate) async fn names_of_std(log: Log) {
     log.add("[::1]:7".to_socket_addrs().unwrap().next().unwrap());
     log.done("no such name", ("nobody.invalid", 1).to_socket_addrs());
 }
+
+pub(crate) async fn a_datagram_of_the_same_host_is_there_when_it_was_sent(log: Log) {
+    let [sender, receiver] = [(); 2].map(|()| UdpSocket::bind(ANY).unwrap());
+    receiver.set_nonblocking(true).unwrap();
+    log.result("nothing there", receiver.recv(&mut [0; 8]));
+    let address = receiver.local_addr().unwrap();
+    for text in ["one", "three"] {
+        log.result("send", sender.send_to(text.as_bytes(), address));
+    }
+    log.result("recv", receiver.recv(&mut [0; 8]));
+    log.result("recv", receiver.recv(&mut [0; 8]));
+    log.result("nothing left", receiver.recv(&mut [0; 8]));
+    // Nor does the news that nobody has a port take any time.
+    drop(receiver);
+    sender.set_nonblocking(true).unwrap();
+    sender.connect(address).unwrap();
+    log.result("send", sender.send(b"lost"));
+    log.result("recv", sender.recv(&mut [0; 8]));
+    log.result("nothing more", sender.recv(&mut [0; 8]));
+}
