@@ -27,8 +27,9 @@
 //!   where a task is to be dropped, its thread is resumed to unwind ([`Unwound`]).
 //! - a thread that cannot be put aside (in a callback, a destructor of a cancelled task) lets other
 //!   threads that were put aside go on, and nobody else (`host::help`).
-//! - a pooled thread belongs to its lane for good, and is parked between two runs. None is made before
-//!   the first poll is put aside: a frozen worker has one thread.
+//! - a pooled thread belongs to its lane, and is parked between two runs. None is made before the first
+//!   poll is put aside: a frozen worker has one thread. One that has run closures runs no others than
+//!   those of one run, which find no thread-locals of another's: it ends before the next run's first.
 
 pub(crate) mod address;
 mod blocking;
@@ -86,6 +87,8 @@ pub(crate) enum Order {
     Go,
     /// Run what lies in [`Threads::job`].
     Job,
+    /// End. It comes without the baton.
+    Leave,
     /// Run the loop.
     Loop,
     /// Say where you are, and give the baton back.
@@ -95,15 +98,29 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    const ALL: [Self; 7] =
-        [Self::Back, Self::Ended, Self::Go, Self::Job, Self::Loop, Self::Probe, Self::Unwind];
+    const ALL: [Self; 8] = [
+        Self::Back,
+        Self::Ended,
+        Self::Go,
+        Self::Job,
+        Self::Leave,
+        Self::Loop,
+        Self::Probe,
+        Self::Unwind,
+    ];
 }
 
 /// What a run knows about its threads.
 #[derive(Default)]
 pub(crate) struct Threads {
-    /// Threads with nothing to do.
+    /// Threads that go on with loops, with nothing to do.
     idle: Vec<&'static Seat>,
+    /// Threads that have run closures of this run, with nothing to do.
+    resting: Vec<&'static Seat>,
+    /// The same of the lane's runs before.
+    left_over: Vec<&'static Seat>,
+    /// Seats of threads that have ended.
+    vacant: Vec<&'static Seat>,
     /// Those that wait for whom they resumed; the last one's is the one that runs.
     resumers: Vec<&'static Seat>,
     /// Slots of the tasks whose polls are on threads of their own.
@@ -171,6 +188,7 @@ impl Threads {
         (self.on_home, self.first) = (None, None);
         (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
         self.addresses.clear();
+        self.left_over.append(&mut self.resting);
         (self.pool, self.holds) = (Pool::default(), Holds::default());
     }
 }

@@ -113,7 +113,7 @@ where
                 ended.map_err(|payload| if is_dropped { Box::new(Unwound) } else { payload });
             *output.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
         };
-        let seat = runner::idle(lane(), false);
+        let seat = runner::for_closure(lane());
         let mut kernel = enter();
         self.slot = kernel.current_index();
         let slot = self.slot;

@@ -15,7 +15,8 @@
 use std::ops::DerefMut;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::*};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use super::Order;
 use super::fiber::Fiber;
@@ -36,6 +37,8 @@ pub(crate) struct Seat {
     pub(super) throws: AtomicU32,
     /// The thread is the program's own, and has ended.
     pub(super) ended: AtomicBool,
+    /// Of a thread that will be sent off.
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Seat {
@@ -61,7 +64,34 @@ impl Seat {
             order: AtomicU8::new(0),
             throws: AtomicU32::new(0),
             ended: AtomicBool::new(false),
+            thread: Mutex::new(None),
         }
+    }
+
+    /// The thread will be sent off.
+    pub(super) fn keep(&self, thread: JoinHandle<()>) {
+        *lock(&self.thread) = Some(thread);
+    }
+
+    /// Has a pooled thread end that waits with nothing of a run on its stack, and waits until its
+    /// thread-locals are dropped: outside of any run, and not by whoever goes on with its stack.
+    pub(super) fn send_off(&self) {
+        let Some(thread) = lock(&self.thread).take() else { return };
+        let _ours = here::outside();
+        self.order.store(Order::Leave as u8, Release);
+        match &self.fiber {
+            Some(fiber) => fiber.send_back(),
+            None => self.signal.raise(),
+        }
+        // What a destructor of a thread-local panics with ends the process before this.
+        let _never_panicked = thread.join();
+    }
+
+    /// The thread was sent off: the seat is that of another from now on. False where that one is to be of
+    /// another kind.
+    pub(super) fn renew(&self) -> bool {
+        self.fiber.iter().for_each(Fiber::renew);
+        self.fiber.is_some() == super::fiber::are_wanted()
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {
@@ -125,9 +155,12 @@ fn lay_down(lane: &'static Lane, to: &'static Seat, order: Order) -> Place {
 
 /// Stands in `place` again. What the baton was passed for.
 fn pick_up(lane: &'static Lane, mine: &'static Seat, place: Place) -> Order {
-    here::replace(Place { sim: lane.bias.live(), lane: Some(lane), ..place });
-    lane.bias.move_home(here::token());
-    Order::ALL[usize::from(mine.order.load(Acquire))]
+    let order = Order::ALL[usize::from(mine.order.load(Acquire))];
+    if order != Order::Leave {
+        here::replace(Place { sim: lane.bias.live(), lane: Some(lane), ..place });
+        lane.bias.move_home(here::token());
+    }
+    order
 }
 
 fn wake(lane: &'static Lane, to: &'static Seat) {
@@ -164,7 +197,12 @@ impl Crew {
     }
 
     fn called(&self) -> impl DerefMut<Target = Option<&'static Seat>> {
-        let _ours = here::outside();
-        self.called.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.called)
     }
+}
+
+/// No other thread of the program holds one of these.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    let _ours = here::outside();
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,14 +4,14 @@
 //! thread-locals are found by. Does not own: who is next (`baton.rs`).
 //!
 //! A pooled thread is made by std like any other: with its own stack and guard page, its thread-locals,
-//! its id and its name. It then gives its thread of the system up for good ([`Fiber::give_up`]): from
-//! there on the system's thread that drives the run goes on with its stack and its thread-locals, and
+//! its id and its name. It then gives its thread of the system up ([`Fiber::give_up`]), until it is to end
+//! ([`Fiber::send_back`]): from there on the system's thread that drives the run goes on with its stack and its thread-locals, and
 //! passing the baton is a jump ([`Fiber::switch_to`]) where two threads of the system would need two calls
 //! and a change of address. Code that runs so can tell only by what the kernel itself keeps for a thread:
 //! its number, its mask of signals, its processor time.
 //!
 //! Invariants: a fiber is jumped to only while it does not run, and by one thread; the thread of the
-//! system that was given up takes no signal and never touches its stack again; the register of the
+//! system that was given up takes no signal and does not touch its stack meanwhile; the register of the
 //! thread-locals changes together with the stack, so that a thread always finds its own.
 //!
 //! That register can be written without the system on x86-64 with Linux 5.9 or newer, unless a tool such
@@ -63,6 +63,8 @@ mod linux {
 
     const ASHORE: u32 = 0;
     const AFLOAT: u32 = 1;
+    /// The thread of the system is to take its stack back.
+    const BACK: u32 = 2;
 
     /// Of `AT_HWCAP2`: user code may write the bases of `fs` and `gs`.
     const FSGSBASE: libc::c_ulong = 1 << 1;
@@ -123,21 +125,32 @@ mod linux {
             unsafe { strand(self) }
         }
 
+        /// The fiber, which does not run, goes on where it stopped, on the thread of the system that it
+        /// gave up; and is jumped to no more.
+        pub(in crate::baton) fn send_back(&self) {
+            self.await_afloat();
+            self.afloat.store(BACK, Release);
+            self.futex(libc::FUTEX_WAKE, 1);
+        }
+
+        /// The thread has ended: it is from now on of one that is about to start.
+        pub(in crate::baton) fn renew(&self) {
+            self.afloat.store(ASHORE, Relaxed);
+        }
+
         fn await_afloat(&self) {
             while self.afloat.load(Acquire) == ASHORE {
-                let (word, wait) =
-                    (self.afloat.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
-                // SAFETY: the word lives as long as `self`; the call writes to no memory. Every way in
-                // which it can fail means: look at the word again.
-                unsafe {
-                    libc::syscall(
-                        libc::SYS_futex,
-                        word,
-                        wait,
-                        ASHORE,
-                        ptr::null::<libc::timespec>(),
-                    );
-                }
+                self.futex(libc::FUTEX_WAIT, ASHORE);
+            }
+        }
+
+        /// Every way in which the call can fail means: look at the word again.
+        fn futex(&self, operation: libc::c_int, value: u32) {
+            let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+            let (word, no_timeout) = (self.afloat.as_ptr(), ptr::null::<libc::timespec>());
+            // SAFETY: the word lives as long as `self`; the call writes to no memory.
+            unsafe {
+                libc::syscall(libc::SYS_futex, word, operation, value, no_timeout);
             }
         }
     }
@@ -177,8 +190,8 @@ mod linux {
         )
     }
 
-    /// Leaves on the stack of this thread what [`jump`] takes from there, says so, and waits for good
-    /// without it.
+    /// Leaves on the stack of this thread what [`jump`] takes from there, says so, and waits without it
+    /// until it is to take from it what `jump` has left there last.
     #[unsafe(naked)]
     unsafe extern "C" fn strand(me: &Fiber) {
         naked_asm!(
@@ -195,6 +208,7 @@ mod linux {
             "mov [rdi + {locals}], rax",
             "mov [rdi + {stack}], rsp",
             // From this store on the stack is that of whoever jumps here.
+            "mov r8, rdi",
             "lea rdi, [rdi + {afloat}]",
             "mov dword ptr [rdi], {yes}",
             "mov eax, {futex}",
@@ -202,14 +216,26 @@ mod linux {
             "mov edx, 1",
             "xor r10d, r10d",
             "syscall",
-            // Nobody wakes it; a debugger that stops the process does, in a way.
+            // A debugger that stops the process ends the wait, too.
             "2:",
             "mov eax, {futex}",
             "mov esi, {wait}",
             "mov edx, {yes}",
             "xor r10d, r10d",
             "syscall",
-            "jmp 2b",
+            "cmp dword ptr [rdi], {yes}",
+            "je 2b",
+            "mov rsp, [r8 + {stack}]",
+            "fldcw [rsp + 4]",
+            "ldmxcsr [rsp]",
+            "add rsp, 8",
+            "pop r15",
+            "pop r14",
+            "pop r13",
+            "pop r12",
+            "pop rbx",
+            "pop rbp",
+            "ret",
             stack = const offset_of!(Fiber, stack),
             locals = const offset_of!(Fiber, locals),
             afloat = const offset_of!(Fiber, afloat),
@@ -247,5 +273,11 @@ mod everywhere {
         pub(in crate::baton) fn give_up(&self) {
             unreachable!("detsim bug: a thread that can be no fiber is to be one");
         }
+
+        pub(in crate::baton) fn send_back(&self) {
+            unreachable!("detsim bug: a thread that is no fiber is sent back");
+        }
+
+        pub(in crate::baton) fn renew(&self) {}
     }
 }

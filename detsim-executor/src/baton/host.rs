@@ -143,7 +143,7 @@ fn put_aside(lane: &'static Lane, until: Until, site: &'static Location<'static>
     }
     let (mut to, mut order) = match resumer {
         Some(resumer) => (resumer, Order::Back),
-        None => (runner::idle(lane, true), Order::Loop),
+        None => (runner::idle(lane), Order::Loop),
     };
     loop {
         match pass(lane, mine, to, order) {

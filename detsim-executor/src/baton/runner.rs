@@ -4,8 +4,9 @@
 //! its home. Does not own: the loop. Invariants: a thread rests with nothing of a run on its stack; it
 //! gives the baton away last.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use super::crew::{pass, take};
 use super::host::{Outcome, give_back};
@@ -18,33 +19,45 @@ use crate::lane::Lane;
 use crate::run;
 use crate::sim::Report;
 
-/// An idle thread's seat, made where there is none. `home`: the thread that drives the run will do.
-pub(super) fn idle(lane: &'static Lane, home: bool) -> &'static Seat {
-    let pooled = {
-        let mut kernel = enter();
-        let idle = &mut kernel.threads.idle;
-        let index = idle.iter().rposition(|seat| home || !seat.is(&lane.home));
-        index.map(|index| idle.remove(index))
+/// The seat of a thread that goes on with the loop: an idle one, made where there is none.
+pub(super) fn idle(lane: &'static Lane) -> &'static Seat {
+    let idle = enter().threads.idle.pop();
+    idle.unwrap_or_else(|| {
+        let seat = Box::leak(Box::new(Seat::pooled()));
+        drop(start(lane, seat));
+        seat
+    })
+}
+
+/// The seat of a thread that runs a closure: one that has done so in this run, made where none is idle.
+pub(super) fn for_closure(lane: &'static Lane) -> &'static Seat {
+    let (resting, left_over) = {
+        let threads = &mut enter().threads;
+        (threads.resting.pop(), mem::take(&mut threads.left_over))
     };
-    pooled.unwrap_or_else(|| start(lane))
+    left_over.iter().for_each(|seat| seat.send_off());
+    enter().threads.vacant.extend(left_over);
+    resting.unwrap_or_else(|| {
+        let vacant = enter().threads.vacant.pop().filter(|seat| seat.renew());
+        let seat = vacant.unwrap_or_else(|| Box::leak(Box::new(Seat::pooled())));
+        seat.keep(start(lane, seat));
+        seat
+    })
 }
 
 /// Makes a thread, which waits for the baton.
 #[cold]
-fn start(lane: &'static Lane) -> &'static Seat {
-    let seat: &'static Seat = Box::leak(Box::new(Seat::pooled()));
+fn start(lane: &'static Lane, seat: &'static Seat) -> JoinHandle<()> {
     let _ours = here::outside();
     let made = thread::Builder::new().name(NAME.to_owned()).spawn(move || {
-        let _bug = catch_unwind(AssertUnwindSafe(|| serve(lane, seat)));
-        // The baton is lost with this thread: nobody could go on.
-        std::process::abort();
+        if catch_unwind(AssertUnwindSafe(|| serve(lane, seat))).is_err() {
+            // The baton is lost with this thread: nobody could go on.
+            std::process::abort();
+        }
     });
-    if let Err(error) = made {
-        panic!(
-            "detsim: no thread for a task that was stopped in its middle; {error}; raise the limit"
-        );
-    }
-    seat
+    made.unwrap_or_else(|error| {
+        panic!("detsim: no thread for a poll or a closure that blocks; {error}; raise the limit")
+    })
 }
 
 /// What every such thread is called.
@@ -59,6 +72,7 @@ fn serve(lane: &'static Lane, mine: &'static Seat) {
         order = match order {
             Order::Loop => run_loop(lane, mine),
             Order::Job => run_job(lane, mine),
+            Order::Leave => return,
             other => unreachable!("detsim bug: {other:?} to an idle thread"),
         };
     }
@@ -99,7 +113,7 @@ fn run_job(lane: &'static Lane, mine: &'static Seat) -> Order {
     job();
     here::set_may_block(may_block);
     let to = give_back(Outcome::Left(true));
-    enter().threads.idle.push(mine);
+    enter().threads.resting.push(mine);
     pass(lane, mine, to, Order::Back)
 }
 

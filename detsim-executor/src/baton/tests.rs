@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::panic::Location;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread;
@@ -297,4 +298,48 @@ fn closures_wait_for_a_place_in_the_pool() {
     let ended = closures.into_iter().map(|handle| sim.block_on(handle).unwrap().is_ok());
     assert_eq!(ended.collect::<Vec<_>>(), [true, true, true, true, false]);
     assert_eq!(*at_once.lock().unwrap(), (0, 2));
+}
+
+#[test]
+fn closures_find_no_thread_locals_of_another_run() {
+    struct Counts(Cell<u32>);
+    impl Drop for Counts {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Relaxed);
+        }
+    }
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    thread_local! {
+        static COUNTS: Counts = const { Counts(Cell::new(0)) };
+    }
+    let count = || COUNTS.with(|counts| counts.0.replace(counts.0.get() + 1));
+    let run = || {
+        let sim = Sim::new(1);
+        // Others go on with the loop meanwhile, on threads that no closure of the next run gets.
+        let polls = sim.spawn("polls", async move {
+            hold();
+            yield_now().await;
+            count()
+        });
+        let counts = sim.block_on(async move {
+            hold();
+            let both = (
+                blocking(move || {
+                    block_on(yield_now());
+                    count()
+                }),
+                blocking(count),
+            );
+            let (first, second) = futures::join!(both.0, both.1);
+            [first, second, blocking(count).await]
+        });
+        assert!(polls.is_finished());
+        counts.unwrap()
+    };
+    let first = run();
+    assert_eq!(first.iter().sum::<u32>(), 1, "two threads, one of which ran two");
+    for runs in 1..20 {
+        assert_eq!(run(), first);
+        assert_eq!(DROPPED.load(Relaxed), 2 * runs, "those of the run before have ended");
+    }
 }
