@@ -247,7 +247,9 @@ pub(crate) fn after_poll(slot: u32, done: Done) -> Option<Done> {
 
 /// The same with the body that goes back to the table after the poll of this one.
 pub(crate) fn returned(done: Done) -> Done {
-    match (enter().threads.returned.take(), done) {
+    // The kernel is left before the body that stood for it is dropped, which would be lost otherwise.
+    let original = enter().threads.returned.take();
+    match (original, done) {
         (None, done) => done,
         (Some(original), Done::Waits(_)) => Done::Waits(original),
         (Some(original), Done::Ended(_)) => Done::Ended(Some(original)),
