@@ -87,11 +87,14 @@ impl Seat {
         let _never_panicked = thread.join();
     }
 
-    /// The thread was sent off: the seat is that of another from now on. False where that one is to be of
-    /// another kind.
-    pub(super) fn renew(&self) -> bool {
-        self.fiber.iter().for_each(Fiber::renew);
+    /// Whether a thread that is made now is to have a seat of this kind.
+    pub(super) fn is_wanted(&self) -> bool {
         self.fiber.is_some() == super::fiber::are_wanted()
+    }
+
+    /// The thread was sent off: the seat is that of another from now on.
+    pub(super) fn renew(&self) {
+        self.fiber.iter().for_each(Fiber::renew);
     }
 
     pub(super) fn is(&self, other: &Self) -> bool {

@@ -38,11 +38,19 @@ pub(super) fn for_closure(lane: &'static Lane) -> &'static Seat {
     left_over.iter().for_each(|seat| seat.send_off());
     enter().threads.vacant.extend(left_over);
     resting.unwrap_or_else(|| {
-        let vacant = enter().threads.vacant.pop().filter(|seat| seat.renew());
-        let seat = vacant.unwrap_or_else(|| Box::leak(Box::new(Seat::pooled())));
+        let seat = vacant().unwrap_or_else(|| Box::leak(Box::new(Seat::pooled())));
         seat.keep(start(lane, seat));
         seat
     })
+}
+
+/// The seat of a thread that has ended.
+fn vacant() -> Option<&'static Seat> {
+    let vacant = &mut enter().threads.vacant;
+    let index = vacant.iter().position(|seat| seat.is_wanted())?;
+    let seat = vacant.swap_remove(index);
+    seat.renew();
+    Some(seat)
 }
 
 /// Makes a thread, which waits for the baton.
