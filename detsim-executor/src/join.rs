@@ -119,13 +119,16 @@ impl Kernel {
         let history = fold(sig, self.current_history());
         let (group, preemptible) = self.groups.admit(spawn.group, spawn.main || spawn.free);
         let stops = preemptible && self.preempt == Preempt::Ops;
-        let tag = self.tasks.enroll(spawn, group, body, Begin { sig, history, stops });
+        let (index, tag) = self.tasks.enroll(spawn, group, body, Begin { sig, history, stops });
         self.record_with(|kernel| {
             let name = kernel.names.text(spawn.name).unwrap_or_default();
             kernel.recorder.task(name, spawn.site, spawn.node, sig);
             Event::Spawned { task: TaskNumber(tag.number) }
         });
-        self.wake(tag.word);
+        match self.plain && spawn.node == NodeId::NONE && group == 0 {
+            true => self.policy.push(index),
+            false => self.queue(index),
+        }
         tag
     }
 

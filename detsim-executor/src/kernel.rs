@@ -322,7 +322,7 @@ impl Kernel {
 
     /// Puts a task that was woken where it belongs: into the ready set, unless its node or its group
     /// does not run.
-    fn queue(&mut self, index: u32) {
+    pub(crate) fn queue(&mut self, index: u32) {
         let Some(slot) = self.tasks.get(index) else { return };
         if !self.nodes.runs(slot.node) {
             return self.nodes.park(slot.node, index);

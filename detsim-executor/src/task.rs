@@ -260,12 +260,12 @@ pub(crate) struct Tasks {
     slots: Vec<Slot>,
     /// What the words of this table begin with.
     lane: u32,
+    alive: u32,
     cold: Vec<Cold>,
     /// `slots[..used]` were used in this run: what the end of a run has to look at.
     used: usize,
     free: Vec<u32>,
     spawned: u32,
-    alive: u32,
 }
 
 impl Tasks {
@@ -274,7 +274,7 @@ impl Tasks {
         self.lane = lane;
     }
 
-    /// A slot for a new task, which gets the next number.
+    /// A slot for a new task, which gets the next number. It counts as ready: whoever calls this says so.
     #[inline]
     pub(crate) fn enroll(
         &mut self,
@@ -282,7 +282,7 @@ impl Tasks {
         group: u16,
         body: BodyPtr,
         begin: Begin,
-    ) -> TaskTag {
+    ) -> (u32, TaskTag) {
         let Begin { sig, history, stops } = begin;
         let index = self.vacant();
         let slot = &mut self.slots[index as usize];
@@ -295,6 +295,7 @@ impl Tasks {
             stop_at: if stops { UNDRAWN } else { u32::MAX },
             node: spawn.node,
             group,
+            queued: true,
             marks: Marks::new(spawn.main || spawn.free, spawn.node != NodeId::NONE || group != 0),
             ..Slot::vacant(word)
         };
@@ -304,7 +305,7 @@ impl Tasks {
         cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;
-        TaskTag { word, number, name: spawn.name }
+        (index, TaskTag { word, number, name: spawn.name })
     }
 
     #[inline]
@@ -433,11 +434,11 @@ mod tests {
             free: false,
         };
         let begin = Begin { sig: 1, history: 1, stops: false };
-        let first = unpack(tasks.enroll(spawn, 0, body(), begin).word).1;
+        let (first, _) = tasks.enroll(spawn, 0, body(), begin);
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);
         drop(tasks.slots[first as usize].body.take());
         tasks.finish(first);
-        assert_ne!(unpack(tasks.enroll(spawn, 0, body(), begin).word).1, first);
+        assert_ne!(tasks.enroll(spawn, 0, body(), begin).0, first);
         assert_eq!((tasks.alive(), tasks.spawned), (1, 2));
     }
 }
