@@ -146,9 +146,11 @@ mod tests {
     fn to_exchange_is_to_push_and_to_take() {
         for seed in 0..100 {
             let (mut one, mut other) = (Random::default(), Random::default());
-            [&mut one, &mut other].map(|walk| walk.reset(Stream::new(seed)));
+            one.reset(Stream::new(seed));
+            other.reset(Stream::new(seed));
             for slot in 0..seed as u32 % 7 {
-                (one.push(slot), other.push(slot));
+                one.push(slot);
+                other.push(slot);
             }
             for slot in 100..200 {
                 other.push(slot);
