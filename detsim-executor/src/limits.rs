@@ -51,6 +51,12 @@ impl Steps {
         self.left == 0
     }
 
+    /// Does the next step reach the bound?
+    #[inline]
+    pub(crate) fn is_last_next(&self) -> bool {
+        self.left == 1
+    }
+
     /// The last step was none.
     #[inline]
     pub(crate) fn uncount(&mut self) {

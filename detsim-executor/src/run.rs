@@ -394,7 +394,8 @@ impl Kernel {
     /// Nobody is ready: moves the clock to the timer that is due next, and lets that wake its task. False
     /// where something else has to be done: [`Self::advance`] and what calls it know what.
     fn leap(&mut self, until: SimTime) -> bool {
-        if !self.is_usual || self.watchers > 0 {
+        // The last step of all is to find the timer pending: what waits for one is no livelock.
+        if !self.is_usual || self.watchers > 0 || self.steps.is_last_next() {
             return false;
         }
         let Some((at, word)) = self.queue.pop_wake(until.min(self.limits.time)) else {
