@@ -20,7 +20,7 @@
 //! | `DETSIM_REPLAY` | run the choices of this record: a directory below that one, or a file in it | |
 //! | `DETSIM_MINIMIZE` | `1`: cut failing runs down to the few choices that matter | off |
 //! | `DETSIM_LOG` | a filter of `tracing`: prints events with virtual time, node and task | off |
-//! | `DETSIM_IN_PROCESS` | `1`: run the seeds in the test process, for a debugger | off |
+//! | `DETSIM_IN_PROCESS` | `1`: run the seeds in the test process, each thread on one of the system, for a debugger | off |
 //!
 //! # What a seed can do to its sweep
 //! Nothing. A panic, an abort, an exit, a signal, an overflow of the stack, more than 4 GiB of memory,
