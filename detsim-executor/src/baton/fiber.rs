@@ -5,10 +5,10 @@
 //!
 //! A pooled thread is made by std like any other: with its own stack and guard page, its thread-locals,
 //! its id and its name. It then gives its thread of the system up ([`Fiber::give_up`]), until it is to end
-//! ([`Fiber::send_back`]): from there on the system's thread that drives the run goes on with its stack and its thread-locals, and
-//! passing the baton is a jump ([`Fiber::switch_to`]) where two threads of the system would need two calls
-//! and a change of address. Code that runs so can tell only by what the kernel itself keeps for a thread:
-//! its number, its mask of signals, its processor time.
+//! ([`Fiber::send_back`]): from there on the system's thread that drives the run goes on with its stack and
+//! its thread-locals, and passing the baton is a jump ([`Fiber::switch_to`]) where two threads of the
+//! system would need two calls and a change of address. Code that runs so can tell only by what the kernel
+//! itself keeps for a thread: its number, its mask of signals, its processor time.
 //!
 //! Invariants: a fiber is jumped to only while it does not run, and by one thread; the thread of the
 //! system that was given up takes no signal and does not touch its stack meanwhile; the register of the
