@@ -1,20 +1,22 @@
 //! The one blocking core: who waits for what, and who has it.
 //!
-//! Owns: [`Object`] (identity and history of anything shared), [`Waiter`] (a queued wait), and the
-//! wait graph: a record for every queued wait, a record for every object that has one. Does not
-//! own: the queues themselves (each primitive keeps its own, of `Waiter`s) or fairness.
+//! Owns: [`Object`] (identity and history of anything shared), [`Waiter`] (a queued wait), and when a
+//! wait stands in the wait graph ([`WaitGraph`]). Does not own: the queues themselves (each primitive
+//! keeps its own, of `Waiter`s) or fairness.
 //! Invariants: a wait is recorded from [`Block::wait`] until [`Block::wake`] or [`Block::cancel`];
 //! an object is in the graph exactly while it has a waiter, so what nobody waits for costs nothing;
 //! nothing here runs user code, so all of it may stand in a section of [`crate::bound::Bound`].
 
+mod graph;
 mod rest;
 
+pub(crate) use self::graph::{Wait, WaitGraph};
 use crate::event::Event;
 use crate::kernel::Kernel;
 use crate::rng::fold;
 use crate::site;
-use crate::slots::Slots;
 use crate::stack::Stack;
+use crate::waker;
 use serde::{Deserialize, Serialize};
 use std::panic::Location;
 use std::task::Waker;
@@ -280,6 +282,7 @@ impl Object {
     }
 
     /// Its kind.
+    #[inline]
     pub fn kind(&self) -> ResourceKind {
         self.kind
     }
@@ -337,129 +340,6 @@ pub struct Waiter {
     record: u32,
 }
 
-/// One wait, in the graph.
-#[derive(Debug)]
-pub(crate) struct Wait {
-    pub(crate) task: TaskTag,
-    pub(crate) object: u32,
-    pub(crate) op: OpKind,
-    pub(crate) site: &'static Location<'static>,
-    pub(crate) since: u64,
-    pub(crate) granted: bool,
-    /// Another thread has woken the task: it may have ended this wait without a way to say so
-    /// here. Cleared when the wait is polled again.
-    pub(crate) suspect: bool,
-    /// It is over, and its place is kept for the next one: see [`Block::rest`].
-    pub(crate) rests: bool,
-    pub(crate) stack: Option<Stack>,
-}
-
-/// One object that is waited for, in the graph.
-#[derive(Debug)]
-pub(crate) struct Resource {
-    pub(crate) kind: ResourceKind,
-    pub(crate) site: &'static Location<'static>,
-    pub(crate) parties: Vec<Party>,
-    /// Those that wait, and the places that are kept.
-    pub(crate) waiters: u32,
-}
-
-impl Resource {
-    /// Whoever has it now. One in place of one, as most are, moves no memory of the vector.
-    #[inline]
-    fn set_parties(&mut self, parties: &[Party]) {
-        match (self.parties.as_mut_slice(), parties) {
-            ([known], [party]) => *known = *party,
-            _ => {
-                self.parties.clear();
-                self.parties.extend_from_slice(parties);
-            }
-        }
-    }
-}
-
-/// All queued waits of a run.
-#[derive(Debug, Default)]
-pub(crate) struct WaitGraph {
-    pub(crate) waits: Slots<Wait>,
-    pub(crate) resources: Vec<Resource>,
-    free_resources: Vec<u32>,
-}
-
-impl WaitGraph {
-    pub(crate) fn clear(&mut self) {
-        self.waits.clear();
-        self.resources.clear();
-        self.free_resources.clear();
-    }
-
-    /// Those that are not over.
-    pub(crate) fn waits(&self) -> impl Iterator<Item = &Wait> {
-        self.waits.iter().filter(|wait| !wait.rests)
-    }
-
-    /// A task was woken by another thread.
-    pub(crate) fn suspect(&mut self, word: u64) {
-        let waits = self.waits.iter_mut().filter(|wait| wait.task.word == word);
-        waits.for_each(|wait| wait.suspect = true);
-    }
-
-    /// The object's place in the graph, made for its first waiter.
-    #[inline]
-    fn enter(&mut self, object: &mut Object, parties: &[Party]) -> u32 {
-        if object.node == 0 {
-            object.node = self.resource(object) + 1;
-        }
-        let resource = &mut self.resources[object.node as usize - 1];
-        resource.waiters += 1;
-        resource.set_parties(parties);
-        object.node - 1
-    }
-
-    fn resource(&mut self, object: &Object) -> u32 {
-        let Object { kind, site, .. } = *object;
-        match self.free_resources.pop() {
-            Some(index) => {
-                let old = &mut self.resources[index as usize];
-                (old.kind, old.site, old.waiters) = (kind, site, 0);
-                index
-            }
-            None => {
-                self.resources.push(Resource { kind, site, parties: Vec::new(), waiters: 0 });
-                self.resources.len() as u32 - 1
-            }
-        }
-    }
-
-    #[inline]
-    fn leave(&mut self, object: &mut Object, record: u32) {
-        if !self.waits.remove(record) {
-            return;
-        }
-        let Some(resource) = self.resources.get_mut((object.node as usize).wrapping_sub(1)) else {
-            return;
-        };
-        resource.waiters -= 1;
-        if resource.waiters == 0 {
-            self.free_resources.push(object.node - 1);
-            object.node = 0;
-        }
-    }
-}
-
-impl Kernel {
-    /// The current task waits from now on.
-    #[inline]
-    fn record_blocked(&mut self, object: &Object, op: OpKind, site: &'static Location<'static>) {
-        self.record_with(|kernel| Event::Blocked {
-            task: kernel.current_number(),
-            op,
-            object: kernel.recorder.object(object),
-            site: kernel.recorder.site(site),
-        });
-    }
-}
-
 /// The operations of the blocking core. `kernel` is what [`crate::bound::In::both`] gives: `None`
 /// outside of a run, where a wait is queued without a record.
 #[derive(Debug)]
@@ -476,24 +356,22 @@ impl Block {
         parties: &[Party],
         waker: Waker,
     ) -> Waiter {
-        let Some(kernel) = kernel else { return Waiter { waker, record: 0 } };
-        object.bind(kernel);
-        let stack = kernel.captures_stacks().then(Stack::capture);
-        let object_index = kernel.graph.enter(object, parties);
-        let wait = Wait {
-            task: kernel.tag(),
-            object: object_index,
-            op,
-            site,
-            since: kernel.steps(),
-            granted: false,
-            suspect: false,
-            rests: false,
-            stack,
-        };
-        let record = kernel.graph.waits.insert(wait) + 1;
-        kernel.record_blocked(object, op, site);
+        let record = kernel.map_or(0, |kernel| kernel.begin_wait(object, op, site, Some(parties)));
         Waiter { waker, record }
+    }
+
+    /// As [`Self::wait`], in a section of the run's own. No parties: others wait for the object, and whoever
+    /// they wait for is whom this one waits for.
+    #[inline]
+    pub fn wait_too(
+        kernel: &mut Kernel,
+        object: &mut Object,
+        op: OpKind,
+        site: &'static Location<'static>,
+        parties: Option<&[Party]>,
+        waker: Waker,
+    ) -> Waiter {
+        Waiter { waker, record: kernel.begin_wait(object, op, site, parties) }
     }
 
     /// A queued wait is polled again: the waker to keep. Gives the old one back for disposal.
@@ -516,12 +394,19 @@ impl Block {
     #[inline]
     #[must_use]
     pub fn wake(kernel: Option<&mut Kernel>, object: &mut Object, waiter: Waiter) -> Waker {
-        if let (Some(kernel), 1..) = (kernel, waiter.record)
-            && object.run == kernel.id()
-        {
-            kernel.graph.leave(object, waiter.record - 1);
+        if let Some(kernel) = kernel {
+            kernel.end_wait(object, waiter.record);
         }
         waiter.waker
+    }
+
+    /// As [`Self::wake`], in a section of the run's own, and the task is woken. The waker of any other
+    /// comes back.
+    #[inline]
+    #[must_use]
+    pub fn wake_own(kernel: &mut Kernel, object: &mut Object, waiter: Waiter) -> Option<Waker> {
+        kernel.end_wait(object, waiter.record);
+        kernel.wake_by(waiter.waker)
     }
 
     /// The waiter has been given what it waits for, and stays queued until it comes to take it
@@ -532,7 +417,25 @@ impl Block {
         if let Some(wait) = kernel.and_then(|kernel| kernel.wait_mut(waiter.record)) {
             wait.granted = true;
         }
-        std::mem::replace(&mut waiter.waker, crate::waker::waker(TaskTag::NOBODY.word))
+        std::mem::replace(&mut waiter.waker, waker::nobody())
+    }
+
+    /// As [`Self::grant`], in a section of the run's own, and the task is woken. The waker of any other
+    /// comes back.
+    #[inline(never)]
+    #[must_use]
+    pub fn grant_own(kernel: &mut Kernel, waiter: &mut Waiter) -> Option<Waker> {
+        let waker = Self::grant(Some(kernel), waiter);
+        kernel.wake_by(waker)
+    }
+
+    /// The waiter took what it was granted, in a section of the run's own.
+    #[inline]
+    pub fn end_granted(kernel: &mut Kernel, object: &mut Object, waiter: Waiter) {
+        kernel.end_wait(object, waiter.record);
+        // Nobody's, since the grant: the compiler cannot see that there is nothing to drop.
+        debug_assert_eq!(waker::ours(&waiter.waker), Some(waker::NOBODY));
+        std::mem::forget(waiter.waker);
     }
 
     /// The waiter took what it was granted, or gave up. The waker is to be disposed of through
@@ -561,8 +464,59 @@ impl Block {
             return;
         }
         let Some(kernel) = kernel.filter(|kernel| kernel.id() == object.run) else { return };
-        if let Some(resource) = kernel.graph.resources.get_mut(object.node as usize - 1) {
-            resource.set_parties(parties);
+        kernel.graph.set_parties(object, parties);
+    }
+}
+
+impl Kernel {
+    /// The current task begins to wait: the record of that.
+    #[inline(never)]
+    fn begin_wait(
+        &mut self,
+        object: &mut Object,
+        op: OpKind,
+        site: &'static Location<'static>,
+        parties: Option<&[Party]>,
+    ) -> u32 {
+        object.bind(self);
+        let wait = (self.tag(), op, site, self.steps());
+        let record = self.graph.enter(object, parties, wait) + 1;
+        if self.captures_stacks() {
+            self.note_wait(object, op, site, record);
+        }
+        record
+    }
+
+    /// What a recorded run, and one that is diagnosed, knows of a wait beside.
+    #[cold]
+    fn note_wait(
+        &mut self,
+        object: &Object,
+        op: OpKind,
+        site: &'static Location<'static>,
+        record: u32,
+    ) {
+        if let Some(wait) = self.wait_mut(record) {
+            wait.stack = Some(Stack::capture());
+        }
+        self.record_blocked(object, op, site);
+    }
+
+    /// The current task waits from now on.
+    fn record_blocked(&mut self, object: &Object, op: OpKind, site: &'static Location<'static>) {
+        self.record_with(|kernel| Event::Blocked {
+            task: kernel.current_number(),
+            op,
+            object: kernel.recorder.object(object),
+            site: kernel.recorder.site(site),
+        });
+    }
+
+    /// A wait for the object is over.
+    #[inline(never)]
+    fn end_wait(&mut self, object: &mut Object, record: u32) {
+        if record != 0 && object.is_of(self.id()) {
+            self.graph.leave(object, record - 1);
         }
     }
 }
@@ -575,7 +529,7 @@ mod tests {
     fn what_a_granted_wait_keeps_is_ours_and_wakes_nobody() {
         let mut waiter = Waiter { waker: Waker::noop().clone(), record: 0 };
         drop(Block::grant(None, &mut waiter));
-        assert_eq!(crate::waker::ours(&waiter.waker), Some(TaskTag::NOBODY.word));
+        assert_eq!(waker::ours(&waiter.waker), Some(TaskTag::NOBODY.word));
         waiter.waker.wake();
     }
 }

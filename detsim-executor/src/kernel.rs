@@ -15,6 +15,7 @@ use crate::deferred::Deferred;
 use crate::event::{Event, NodeId, SetId, TaskNumber, TextId};
 use crate::failure::Failure;
 use crate::group::Groups;
+use crate::lane::LANE_SHIFT;
 use crate::limits::{Limits, Steps};
 use crate::names::Names;
 use crate::node::Nodes;
@@ -27,9 +28,11 @@ use crate::site::SiteCache;
 use crate::slot::Memory;
 use crate::task::{Ordinals, Slot, Spawn, Tasks};
 use crate::trace::{Recorder, RunHash, Trace};
-use crate::waker::unpack;
+use crate::waker::{self, unpack};
+use std::mem;
 use std::panic::Location;
 use std::rc::{Rc, Weak};
+use std::task::Waker;
 
 /// No task: the simulation's own callbacks, or nothing runs.
 pub(crate) const NO_TASK: u32 = u32::MAX;
@@ -213,10 +216,10 @@ impl Kernel {
         self.word
     }
 
-    /// Whether this is the task that runs.
+    /// Whether this is the task that runs, or nobody, where none does.
     #[inline]
     pub fn is_current(&self, tag: TaskTag) -> bool {
-        tag.word == self.word && self.current != NO_TASK
+        tag.word == self.word
     }
 
     /// As [`Self::current_tag`], for what every operation asks: looked up once a poll.
@@ -290,6 +293,19 @@ impl Kernel {
             true => self.policy.push(index),
             false => self.queue(index),
         }
+    }
+
+    /// Wakes the task of a waker, where it is one of this simulation's; any other waker comes back.
+    #[inline]
+    pub(crate) fn wake_by(&mut self, waker: Waker) -> Option<Waker> {
+        match waker::ours(&waker) {
+            Some(waker::NOBODY) => {}
+            Some(word) if word >> LANE_SHIFT == self.tasks.lane() => self.wake(word),
+            _ => return Some(waker),
+        }
+        // Ours has nothing to drop; the compiler cannot see that through the table.
+        mem::forget(waker);
+        None
     }
 
     #[cold]
@@ -520,7 +536,7 @@ impl Kernel {
 
     #[inline]
     pub(crate) fn wait_mut(&mut self, record: u32) -> Option<&mut Wait> {
-        self.graph.waits.get_mut(record.wrapping_sub(1))
+        self.graph.wait_mut(record.wrapping_sub(1))
     }
 
     /// Nobody has heard of a panic.

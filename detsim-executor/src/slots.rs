@@ -42,40 +42,6 @@ impl<T> Slots<T> {
         thing
     }
 
-    /// Drops the thing in a place, which is free again; false where there is none.
-    #[inline]
-    pub(crate) fn remove(&mut self, index: u32) -> bool {
-        let Some(place) = self.places.get_mut(index as usize) else { return false };
-        let is_there = place.is_some();
-        if is_there {
-            *place = None;
-            self.free.push(index);
-        }
-        is_there
-    }
-
-    /// The thing in a place.
-    #[inline]
-    pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
-        self.places.get_mut(index as usize)?.as_mut()
-    }
-
-    /// All things, by their places.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
-        self.places.iter().flatten()
-    }
-
-    /// All things, by their places.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.places.iter_mut().flatten()
-    }
-
-    /// Forgets everything; the memory is kept.
-    pub(crate) fn clear(&mut self) {
-        self.places.clear();
-        self.free.clear();
-    }
-
     /// No place was ever used since the last clearing?
     pub(crate) fn is_unused(&self) -> bool {
         self.places.is_empty()
@@ -91,12 +57,11 @@ mod tests {
         let mut slots = Slots::default();
         assert_eq!((slots.insert('a'), slots.insert('b')), (0, 1));
         assert_eq!((slots.take(0), slots.take(0), slots.take(9)), (Some('a'), None, None));
-        assert_eq!((slots.insert('e'), slots.remove(0), slots.remove(0)), (0, true, false));
         assert_eq!((slots.insert('c'), slots.insert('d')), (0, 2));
-        assert_eq!(slots.iter().collect::<String>(), "cbd");
-        *slots.get_mut(1).unwrap() = 'x';
-        assert_eq!(slots.iter_mut().count(), 3);
-        slots.clear();
-        assert!(slots.is_unused() && slots.get_mut(1).is_none());
+        assert_eq!(
+            (slots.take(1), slots.take(0), slots.take(2)),
+            (Some('b'), Some('c'), Some('d'))
+        );
+        assert!(!slots.is_unused() && Slots::<char>::default().is_unused());
     }
 }

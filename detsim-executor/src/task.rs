@@ -274,6 +274,12 @@ impl Tasks {
         self.lane = lane;
     }
 
+    /// What the words of this table begin with.
+    #[inline]
+    pub(crate) fn lane(&self) -> u64 {
+        u64::from(self.lane)
+    }
+
     /// A slot for a new task, which gets the next number. It counts as ready: whoever calls this says so.
     #[inline]
     pub(crate) fn enroll(

@@ -115,15 +115,7 @@ impl<'a, T> Own<'a, T> {
     /// Wakes a task of this simulation. Any other waker comes back: it is woken through [`In::wake`].
     #[inline]
     pub fn wake(&mut self, waker: Waker) -> Option<Waker> {
-        match waker::ours(&waker) {
-            Some(waker::NOBODY) => {}
-            Some(packed) if packed >> LANE_SHIFT == self.lane.index() => {
-                self.both().1.wake(packed);
-            }
-            _ => return Some(waker),
-        }
-        std::mem::forget(waker);
-        None
+        self.both().1.wake_by(waker)
     }
 
     /// The same section, in which wakers of others may be put off.

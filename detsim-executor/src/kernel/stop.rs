@@ -44,6 +44,13 @@ impl Kernel {
         false
     }
 
+    /// The object becomes one of this run, as it does before its first operation: what is done at once
+    /// with an object that is made for one use only.
+    #[inline]
+    pub fn know(&mut self, object: &mut Object) {
+        object.bind(self);
+    }
+
     /// As [`Self::stops_before`] and [`Self::has_budget`] for an operation before which the task is not
     /// stopped. False, and nothing is done, where it may be, or has no budget, or where it is no task
     /// that runs: then they are to be asked.
@@ -75,6 +82,22 @@ impl Kernel {
         }
         *asked = true;
         self.budget -= 1;
+        self.hash.operation(slot.operate(object, kind));
+        true
+    }
+
+    /// An operation of the current task on `object` that waits: [`Self::passes`] and [`Self::operate`] in
+    /// one. Where this is false nothing has happened.
+    #[inline]
+    pub fn waits_at_once(&mut self, object: &mut Object, kind: OpKind, asked: &mut bool) -> bool {
+        if self.budget == 0 || !object.is_of(self.id) || self.recorder.is_on() {
+            return false;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if !*asked && !slot.count_operation() {
+            return false;
+        }
+        *asked = true;
         self.hash.operation(slot.operate(object, kind));
         true
     }

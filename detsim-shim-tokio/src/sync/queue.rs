@@ -6,6 +6,7 @@
 //! granted, and keeps its record in the wait graph until it is taken back.
 
 use detsim_executor::{Block, Kernel, Object, Waiter};
+use std::num::NonZeroU32;
 use std::task::Waker;
 
 /// No place.
@@ -32,7 +33,19 @@ struct Place<P> {
 
 /// Names a place in a queue, and belongs to the future that waits there.
 #[derive(Debug)]
-pub(crate) struct Ticket(u32);
+pub(crate) struct Ticket(NonZeroU32);
+
+impl Ticket {
+    #[inline]
+    fn of(index: u32) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(index))
+    }
+
+    #[inline]
+    fn index(&self) -> u32 {
+        self.0.get() - 1
+    }
+}
 
 /// What a future takes back.
 #[derive(Debug)]
@@ -40,6 +53,18 @@ pub(crate) struct Left<P> {
     /// To be ended by [`Block::wake`] or [`Block::cancel`].
     pub(crate) waiter: Waiter,
     pub(crate) payload: P,
+}
+
+/// What became of whoever is first.
+#[derive(Debug)]
+pub(crate) enum Served {
+    Nobody,
+    /// It waits for more.
+    InPart,
+    /// It has what it waits for.
+    InFull,
+    /// The same; its waker, which is not one of the run's, is to be woken.
+    Foreign(Waker),
 }
 
 impl<P> Queue<P> {
@@ -57,35 +82,37 @@ impl<P> Queue<P> {
     #[inline]
     pub(crate) fn push(&mut self, waiter: Waiter, payload: P) -> Ticket {
         let previous = self.last;
-        let place = Place { taken: Some((waiter, payload)), granted: false, previous, next: NONE };
-        let index = self.occupy(place);
-        match self.last {
-            NONE => self.first = index,
-            last => self.places[last as usize].next = index,
+        let index = self.occupy((waiter, payload), false, previous);
+        match self.places.get_mut(previous as usize) {
+            None => self.first = index,
+            Some(last) => last.next = index,
         }
         self.last = index;
-        Ticket(index)
+        Ticket::of(index)
     }
 
     /// A place for somebody who has what it waits for already.
     pub(crate) fn push_granted(&mut self, waiter: Waiter, payload: P) -> Ticket {
-        let taken = Some((waiter, payload));
-        Ticket(self.occupy(Place { taken, granted: true, previous: NONE, next: NONE }))
+        Ticket::of(self.occupy((waiter, payload), true, NONE))
     }
 
     #[inline]
-    fn occupy(&mut self, place: Place<P>) -> u32 {
-        match self.vacant {
-            NONE => {
-                self.places.push(place);
-                self.places.len() as u32 - 1
-            }
-            index => {
-                let old = std::mem::replace(&mut self.places[index as usize], place);
-                self.vacant = old.next;
-                index
-            }
-        }
+    fn occupy(&mut self, taken: (Waiter, P), granted: bool, previous: u32) -> u32 {
+        let index = self.vacant;
+        let Some(place) = self.places.get_mut(index as usize) else {
+            return self.new_place(Place { taken: Some(taken), granted, previous, next: NONE });
+        };
+        self.vacant = place.next;
+        place.taken = Some(taken);
+        (place.granted, place.previous, place.next) = (granted, previous, NONE);
+        index
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_place(&mut self, place: Place<P>) -> u32 {
+        self.places.push(place);
+        self.places.len() as u32 - 1
     }
 
     /// What the first that waits has brought along.
@@ -120,6 +147,30 @@ impl<P> Queue<P> {
         place.taken.as_mut().map(|(waiter, _)| Block::grant(kernel, waiter))
     }
 
+    /// Serves the first that waits, in a section of the run's own. Where it has all it waits for, which
+    /// `serve` says, it is granted that, and its task is woken.
+    #[inline]
+    pub(crate) fn serve_first(
+        &mut self,
+        kernel: &mut Kernel,
+        serve: impl FnOnce(&mut P) -> bool,
+    ) -> Served {
+        let Some(place) = self.places.get_mut(self.first as usize) else { return Served::Nobody };
+        let Some((waiter, payload)) = &mut place.taken else { return Served::Nobody };
+        if !serve(payload) {
+            return Served::InPart;
+        }
+        place.granted = true;
+        let next = place.next;
+        let foreign = Block::grant_own(kernel, waiter);
+        self.first = next;
+        match self.places.get_mut(next as usize) {
+            Some(place) => place.previous = NONE,
+            None => self.last = NONE,
+        }
+        foreign.map_or(Served::InFull, Served::Foreign)
+    }
+
     #[inline]
     fn unlink(&mut self, index: u32) -> Option<()> {
         let Place { previous, next, .. } = *self.places.get(index as usize)?;
@@ -137,7 +188,7 @@ impl<P> Queue<P> {
     /// Whether the holder of the ticket was granted what it waits for.
     #[inline]
     pub(crate) fn is_granted(&self, ticket: &Ticket) -> bool {
-        self.places[ticket.0 as usize].granted
+        self.places[ticket.index() as usize].granted
     }
 
     /// The holder of the ticket is polled again: the waker it had, for disposal.
@@ -147,14 +198,14 @@ impl<P> Queue<P> {
         ticket: &Ticket,
         waker: Waker,
     ) -> Option<Waker> {
-        let (waiter, _) = self.places[ticket.0 as usize].taken.as_mut()?;
+        let (waiter, _) = self.places[ticket.index() as usize].taken.as_mut()?;
         Some(Block::renew(kernel, waiter, waker))
     }
 
     /// Takes a place back, whether or not its wait was granted.
     #[inline]
     pub(crate) fn leave(&mut self, ticket: Ticket) -> Left<P> {
-        let index = ticket.0;
+        let index = ticket.index();
         let place = &mut self.places[index as usize];
         let granted = place.granted;
         let (waiter, payload) =
@@ -165,6 +216,25 @@ impl<P> Queue<P> {
         self.places[index as usize].next = self.vacant;
         self.vacant = index;
         Left { waiter, payload }
+    }
+
+    /// Takes back a place whose wait was granted, in a section of the run's own: what was brought along.
+    #[inline]
+    pub(crate) fn end_granted(
+        &mut self,
+        kernel: &mut Kernel,
+        object: &mut Object,
+        ticket: Ticket,
+    ) -> P {
+        let index = ticket.index();
+        let place = &mut self.places[index as usize];
+        debug_assert!(place.granted, "a wait that was not granted stands in the list");
+        let (waiter, payload) =
+            place.taken.take().expect("invariant: a ticket names a taken place");
+        place.next = self.vacant;
+        self.vacant = index;
+        Block::end_granted(kernel, object, waiter);
+        payload
     }
 }
 

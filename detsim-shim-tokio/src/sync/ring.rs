@@ -23,6 +23,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Items before a ring first grows.
 const ITEMS_FIRST: usize = 8;
 
+/// The sizes of items that are moved without a call.
+const WORD: usize = 8;
+const TWO_WORDS: usize = 16;
+const THREE_WORDS: usize = 24;
+
 /// A number that tells a ring from all others. Only ever compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Brand(u64);
@@ -42,6 +47,8 @@ pub(super) struct Ring {
     /// Items that there is memory for, and its bytes.
     capacity: usize,
     end: usize,
+    /// The capacity where items are of one to three words, else 0.
+    quick: usize,
     /// Where the first item begins, and where the next one will, in bytes; both wrap at `end`.
     first: usize,
     next: usize,
@@ -70,7 +77,7 @@ pub(super) fn ring<T>() -> (Ring, Items<T>) {
     let item = Layout::new::<T>().pad_to_align();
     let bytes = NonNull::<T>::dangling().cast();
     (
-        Ring { bytes, item, capacity: 0, end: 0, first: 0, next: 0, len: 0, brand },
+        Ring { bytes, item, capacity: 0, end: 0, quick: 0, first: 0, next: 0, len: 0, brand },
         Items { brand, _type: PhantomData },
     )
 }
@@ -82,40 +89,48 @@ impl<T> Clone for Items<T> {
 }
 
 impl<T> Items<T> {
-    /// A slot as its ring sees it.
+    /// A slot with nothing in it.
     #[inline]
-    pub(super) fn seen<'a>(&self, slot: &'a mut Slot<T>) -> Seen<'a> {
-        // A cast, no call: this is compiled in the user's crate, which may not be optimised.
-        let item = &raw mut slot.item as *mut u8;
-        Seen { item, full: &mut slot.full, brand: self.brand }
+    pub(super) fn empty(&self) -> Slot<T> {
+        Slot { head: Head { brand: self.brand, full: false }, item: MaybeUninit::uninit() }
+    }
+
+    /// A slot with an item in it.
+    #[inline]
+    pub(super) fn full(&self, item: T) -> Slot<T> {
+        Slot { head: Head { brand: self.brand, full: true }, item: MaybeUninit::new(item) }
     }
 }
 
-/// A place for one item, outside of the ring.
+/// A place for one item, outside of the ring. Made by the [`Items`] of its ring.
 pub(super) struct Slot<T> {
+    head: Head,
     item: MaybeUninit<T>,
-    /// Whether `item` is there.
+}
+
+/// What is known of a slot without its type.
+struct Head {
+    /// Of the ring that the slot belongs to.
+    brand: Brand,
+    /// Whether the item is there.
     full: bool,
 }
 
 impl<T> Slot<T> {
+    /// The slot as its ring sees it.
     #[inline]
-    pub(super) fn empty() -> Self {
-        Self { item: MaybeUninit::uninit(), full: false }
-    }
-
-    #[inline]
-    pub(super) fn full(item: T) -> Self {
-        Self { item: MaybeUninit::new(item), full: true }
+    pub(super) fn seen(&mut self) -> Seen<'_> {
+        // A cast, no call: this is compiled in the user's crate, which may not be optimised.
+        Seen { head: &mut self.head, item: &raw mut self.item as *mut u8 }
     }
 
     /// Takes the item out.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {
-        if !self.full {
+        if !self.head.full {
             return None;
         }
-        self.full = false;
+        self.head.full = false;
         // SAFETY: `full` said that the item is there, and says now that it is not.
         Some(unsafe { self.item.assume_init_read() })
     }
@@ -130,11 +145,19 @@ impl<T> Drop for Slot<T> {
     }
 }
 
-/// A slot, as a ring sees it: without its type, but with the brand of the ring that it belongs to.
+/// A slot, as a ring sees it: without its type, but with the brand of the ring that it belongs to. Two
+/// words, which go by value.
 pub(super) struct Seen<'a> {
+    head: &'a mut Head,
     item: *mut u8,
-    full: &'a mut bool,
-    brand: Brand,
+}
+
+impl Seen<'_> {
+    /// The same, for a while.
+    #[inline]
+    pub(super) fn again(&mut self) -> Seen<'_> {
+        Seen { head: self.head, item: self.item }
+    }
 }
 
 impl Ring {
@@ -148,16 +171,49 @@ impl Ring {
     /// # Panics
     /// Where the slot is empty or belongs to another ring.
     #[inline]
-    pub(super) fn push(&mut self, slot: &mut Seen<'_>) {
-        assert!(slot.brand == self.brand && *slot.full, "invariant: a full slot of this ring");
+    pub(super) fn push(&mut self, slot: Seen<'_>) {
         if self.len == self.capacity {
             self.grow();
         }
+        let head = &*slot.head;
+        assert!(head.brand == self.brand && head.full, "invariant: a full slot of this ring");
+        // SAFETY: the slot is a full one of this ring, and there is memory.
+        unsafe { self.push_sized::<false>(slot) };
+    }
+
+    /// As [`Self::push`], where that takes no call, not even one that panics; false, and nothing is
+    /// moved, where it does.
+    #[inline]
+    pub(super) fn push_quickly(&mut self, slot: Seen<'_>) -> bool {
+        let takes = self.len < self.quick && slot.head.brand == self.brand && slot.head.full;
+        if takes {
+            // SAFETY: the slot is a full one of this ring, there is memory, and `quick` is not 0.
+            unsafe { self.push_sized::<true>(slot) };
+        }
+        takes
+    }
+
+    /// As [`Self::push`], for a slot of which [`Self::push_quickly`] may have moved the item.
+    #[inline]
+    pub(super) fn push_rest(&mut self, slot: Seen<'_>) {
+        if slot.head.full {
+            self.push(slot);
+        }
+    }
+
+    /// Moves the item of a slot to the end of the queue.
+    ///
+    /// # Safety
+    /// The slot is a full one of this ring, and the ring has memory for one more; `QUICK` only where
+    /// `quick` is not 0.
+    #[inline]
+    unsafe fn push_sized<const QUICK: bool>(&mut self, slot: Seen<'_>) {
+        let Seen { head, item } = slot;
         let place = self.bytes.as_ptr().wrapping_add(self.next);
-        *slot.full = false;
+        head.full = false;
         // SAFETY: the brands are the same, so both ends are places for a `T`; the slot's was full and
         // is not any more, the ring's is unused, and they are in different allocations.
-        unsafe { self.copy(slot.item, place) };
+        unsafe { self.copy::<QUICK>(item, place) };
         self.next = self.after(self.next);
         self.len += 1;
     }
@@ -167,18 +223,50 @@ impl Ring {
     /// # Panics
     /// Where the slot is full or belongs to another ring.
     #[inline]
-    pub(super) fn pop(&mut self, slot: &mut Seen<'_>) -> bool {
-        assert!(slot.brand == self.brand && !*slot.full, "invariant: an empty slot of this ring");
-        if self.len == 0 {
-            return false;
+    pub(super) fn pop(&mut self, slot: Seen<'_>) -> bool {
+        let is_there = self.len > 0;
+        let head = &*slot.head;
+        assert!(head.brand == self.brand && !head.full, "invariant: an empty slot of this ring");
+        if is_there {
+            // SAFETY: the slot is an empty one of this ring, and an item is there.
+            unsafe { self.pop_sized::<false>(slot) };
         }
+        is_there
+    }
+
+    /// As [`Self::pop`], where that takes no call, not even one that panics; false, and nothing is
+    /// moved, where it does.
+    #[inline]
+    pub(super) fn pop_quickly(&mut self, slot: Seen<'_>) -> bool {
+        let is_there = self.quick > 0 && self.len > 0;
+        let gives = is_there && slot.head.brand == self.brand && !slot.head.full;
+        if gives {
+            // SAFETY: the slot is an empty one of this ring, an item is there, and `quick` is not 0.
+            unsafe { self.pop_sized::<true>(slot) };
+        }
+        gives
+    }
+
+    /// As [`Self::pop`], for a slot that [`Self::pop_quickly`] may have moved an item to.
+    #[inline]
+    pub(super) fn pop_rest(&mut self, slot: Seen<'_>) -> bool {
+        slot.head.full || self.pop(slot)
+    }
+
+    /// Moves the first item to a slot, where there is one.
+    ///
+    /// # Safety
+    /// The slot is an empty one of this ring, and the ring is not empty; `QUICK` only where `quick` is not
+    /// 0.
+    #[inline]
+    unsafe fn pop_sized<const QUICK: bool>(&mut self, slot: Seen<'_>) {
+        let Seen { head, item } = slot;
         let place = self.bytes.as_ptr().wrapping_add(self.first);
-        // SAFETY: as in `push`, the other way round; the first place is in use, and is not any more.
-        unsafe { self.copy(place, slot.item) };
-        *slot.full = true;
+        // SAFETY: as in `push_sized`, the other way round; the first place is in use, and is not any more.
+        unsafe { self.copy::<QUICK>(place, item) };
+        head.full = true;
         self.first = self.after(self.first);
         self.len -= 1;
-        true
     }
 
     /// Where the item after the one at `place` begins.
@@ -191,14 +279,18 @@ impl Ring {
     /// Copies one item.
     ///
     /// # Safety
-    /// `from` is valid for reads and `to` for writes of one item, and they do not overlap.
+    /// `from` is valid for reads and `to` for writes of one item, and they do not overlap; `QUICK` only
+    /// where items are of one to three words.
     #[inline]
-    unsafe fn copy(&self, from: *const u8, to: *mut u8) {
-        // SAFETY: by the caller. Two common sizes are known to the compiler.
+    unsafe fn copy<const QUICK: bool>(&self, from: *const u8, to: *mut u8) {
+        // SAFETY: by the caller. Common sizes are known to the compiler.
         unsafe {
             match self.item.size() {
-                8 => ptr::copy_nonoverlapping(from, to, 8),
-                16 => ptr::copy_nonoverlapping(from, to, 16),
+                WORD => ptr::copy_nonoverlapping(from, to, WORD),
+                TWO_WORDS => ptr::copy_nonoverlapping(from, to, TWO_WORDS),
+                size if QUICK || size == THREE_WORDS => {
+                    ptr::copy_nonoverlapping(from, to, THREE_WORDS);
+                }
                 size => ptr::copy_nonoverlapping(from, to, size),
             }
         }
@@ -227,6 +319,9 @@ impl Ring {
         let items = self.end;
         self.free();
         (self.bytes, self.capacity, self.end) = (bytes, capacity, layout.size());
+        if matches!(self.item.size(), WORD | TWO_WORDS | THREE_WORDS) {
+            self.quick = capacity;
+        }
         (self.first, self.next) = (0, items);
     }
 

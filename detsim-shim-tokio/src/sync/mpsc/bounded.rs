@@ -7,7 +7,6 @@ use super::chan::{Closing, Receiving, Refused, Sending};
 use super::ends::{self, Recv, Rx, Send, Tx, WeakTx};
 use super::permit::{OwnedPermit, Permit, PermitIterator};
 use crate::blocking::block_on;
-use crate::sync::ring::Slot;
 use crate::time::{Duration, timeout};
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -81,8 +80,7 @@ impl<T> Sender<T> {
     pub fn send(&self, value: T) -> impl Future<Output = Result<(), SendError<T>>> {
         Send {
             sending: Sending::new(&self.tx.chan, 1, Location::caller()),
-            items: &self.tx.items,
-            slot: Slot::full(value),
+            slot: self.tx.items.full(value),
             pinned: PhantomPinned,
         }
     }

@@ -16,10 +16,10 @@ pub(super) use send::{Closing, Sending};
 use crate::sync::batch_semaphore::operate;
 use crate::sync::last::Last;
 use crate::sync::point::{self, HasObject};
-use crate::sync::queue::Queue;
+use crate::sync::queue::{Queue, Served};
 use crate::sync::ring::{Ring, Seen};
 use detsim_executor::{
-    Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, TaskTag, Waiter,
+    Block, Bound, In, Kernel, Object, OpKind, Own, ResourceKind, Role, TaskTag, Waiter,
 };
 use recv::unlisten;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
@@ -51,6 +51,8 @@ pub(super) struct State {
     /// Senders that wait for the channel to close.
     closing: Queue<()>,
     receiver: Option<Waiter>,
+    /// The receiver has waited, and the wait graph shows whom it waits for.
+    listened: bool,
     last_sent: Last,
     last_received: Last,
 }
@@ -74,7 +76,7 @@ impl State {
     fn put(
         &mut self,
         kernel: Option<&mut Kernel>,
-        slot: &mut Seen<'_>,
+        slot: Seen<'_>,
         site: &'static Location<'static>,
     ) {
         self.ring.push(slot);
@@ -82,25 +84,11 @@ impl State {
         self.last_sent = Last::new(task, site);
     }
 
-    /// As [`Self::put`], after [`Kernel::completes_at_once`].
-    #[inline(always)]
-    fn put_at_once(
-        &mut self,
-        kernel: &mut Kernel,
-        slot: &mut Seen<'_>,
-        site: &'static Location<'static>,
-    ) {
-        self.ring.push(slot);
-        if !self.last_sent.is_by(Some(kernel), site) {
-            self.last_sent = Last::new(kernel.tag(), site);
-        }
-    }
-
     /// Takes a message out; the place is the caller's to give away.
     fn get(
         &mut self,
         mut kernel: Option<&mut Kernel>,
-        slot: &mut Seen<'_>,
+        slot: Seen<'_>,
         site: &'static Location<'static>,
     ) -> bool {
         if !self.ring.pop(slot) {
@@ -166,6 +154,17 @@ fn wake_waiting_receiver(section: &mut In<'_, State>) {
     }
 }
 
+/// The same in a section of the run's own.
+#[inline]
+fn wake_receiver_own(mut section: Own<'_, State>) {
+    let (state, kernel) = section.both();
+    if let Some(waiter) = state.receiver.take()
+        && let Some(foreign) = Block::wake_own(kernel, &mut state.object, waiter)
+    {
+        section.into_in().wake(foreign);
+    }
+}
+
 /// Gives back a place: to the sender that waits longest, else it is free.
 #[inline]
 fn give_back(section: &mut In<'_, State>, places: usize) {
@@ -193,6 +192,32 @@ fn hand_out(section: &mut In<'_, State>) {
     }
 }
 
+/// The same in a section of the run's own.
+#[inline]
+fn hand_out_own(mut section: Own<'_, State>) {
+    loop {
+        let (State { free, queue, .. }, kernel) = section.both();
+        if *free == 0 {
+            return;
+        }
+        let served = queue.serve_first(kernel, |missing| {
+            let given = (*free).min(*missing);
+            *missing -= given;
+            *free -= given;
+            *missing == 0
+        });
+        match served {
+            Served::InFull => {}
+            Served::Nobody | Served::InPart => return,
+            Served::Foreign(waker) => {
+                let mut section = section.into_in();
+                section.wake(waker);
+                return hand_out(&mut section);
+            }
+        }
+    }
+}
+
 // A section ends as it should, or the process does: no panic leaves the state half changed.
 impl UnwindSafe for Chan {}
 impl RefUnwindSafe for Chan {}
@@ -213,6 +238,7 @@ impl Chan {
             queue: Queue::new(),
             closing: Queue::new(),
             receiver: None,
+            listened: false,
             last_sent: Last::NOBODY,
             last_received: Last::NOBODY,
         };
@@ -223,7 +249,7 @@ impl Chan {
     #[inline(never)]
     pub(super) fn try_send(
         &self,
-        slot: &mut Seen<'_>,
+        mut slot: Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
         let Some(mut section) = self.state.enter_own() else {
@@ -236,9 +262,11 @@ impl Chan {
             return self.try_send_anyway(slot, site);
         }
         state.free -= 1;
-        state.put_at_once(kernel, slot, site);
-        if state.receiver.is_some() {
-            wake_waiting_receiver(&mut section.into_in());
+        if !state.last_sent.is_by(Some(kernel), site)
+            || !state.ring.push_quickly(slot.again())
+            || state.receiver.is_some()
+        {
+            let _sent = send::put_and_tell(section, slot, site);
         }
         Ok(())
     }
@@ -246,7 +274,7 @@ impl Chan {
     #[inline(never)]
     fn try_send_anyway(
         &self,
-        slot: &mut Seen<'_>,
+        slot: Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
         let mut section = point::enter(&self.state, OpKind::Send);
@@ -272,11 +300,7 @@ impl Chan {
 
     /// Sends in a place that was promised. False: nobody will take the message, and it stays in the
     /// slot; the place is given back.
-    pub(super) fn send_promised(
-        &self,
-        slot: &mut Seen<'_>,
-        site: &'static Location<'static>,
-    ) -> bool {
+    pub(super) fn send_promised(&self, slot: Seen<'_>, site: &'static Location<'static>) -> bool {
         let mut section = point::enter(&self.state, OpKind::Send);
         if section.deaf {
             give_back(&mut section, 1);
@@ -303,7 +327,7 @@ impl Chan {
     #[inline(never)]
     pub(super) fn try_recv(
         &self,
-        slot: &mut Seen<'_>,
+        slot: Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
         let mut section = point::enter(&self.state, OpKind::Recv);
@@ -343,7 +367,7 @@ impl Chan {
     }
 
     /// Takes a message that nobody received; false where there is none.
-    pub(super) fn drain(&self, slot: &mut Seen<'_>) -> bool {
+    pub(super) fn drain(&self, slot: Seen<'_>) -> bool {
         let mut section = self.state.enter();
         let taken = section.ring.pop(slot);
         section.free += usize::from(taken);

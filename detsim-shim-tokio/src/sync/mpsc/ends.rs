@@ -53,15 +53,15 @@ impl<T> Tx<T> {
         message: T,
         site: &'static Location<'static>,
     ) -> Result<(), (Refused, T)> {
-        let mut slot = Slot::full(message);
-        let sent = self.chan.try_send(&mut self.items.seen(&mut slot), site);
+        let mut slot = self.items.full(message);
+        let sent = self.chan.try_send(slot.seen(), site);
         sent.map_err(|refused| (refused, unsent(&mut slot)))
     }
 
     /// Sends in a place that was promised.
     pub(super) fn send_promised(&self, message: T, site: &'static Location<'static>) {
-        let mut slot = Slot::full(message);
-        self.chan.send_promised(&mut self.items.seen(&mut slot), site);
+        let mut slot = self.items.full(message);
+        self.chan.send_promised(slot.seen(), site);
     }
 
     pub(super) fn downgrade(&self) -> WeakTx<T> {
@@ -121,8 +121,8 @@ impl<T> Rx<T> {
     }
 
     pub(super) fn try_recv(&mut self, site: &'static Location<'static>) -> Result<T, Refused> {
-        let mut slot = Slot::empty();
-        self.chan.try_recv(&mut self.items.seen(&mut slot), site)?;
+        let mut slot = self.items.empty();
+        self.chan.try_recv(slot.seen(), site)?;
         Ok(received(&mut slot))
     }
 
@@ -131,9 +131,8 @@ impl<T> Rx<T> {
         cx: &Context<'_>,
         site: &'static Location<'static>,
     ) -> Poll<Option<T>> {
-        let mut slot = Slot::empty();
-        let seen = &mut self.items.seen(&mut slot);
-        let polled = self.chan.poll_recv(cx, seen, &mut Wait::new(site));
+        let mut slot = self.items.empty();
+        let polled = self.chan.poll_recv(cx, slot.seen(), &mut Wait::new(site));
         polled.map(|there| there.then(|| received(&mut slot)))
     }
 
@@ -200,8 +199,8 @@ struct Rest<'a, T>(&'a Rx<T>);
 
 impl<T> Rest<'_, T> {
     fn drop_all(&self) {
-        let mut slot = Slot::empty();
-        while self.0.chan.drain(&mut self.0.items.seen(&mut slot)) {
+        let mut slot = self.0.items.empty();
+        while self.0.chan.drain(slot.seen()) {
             drop(slot.take());
         }
     }
@@ -218,7 +217,6 @@ pin_project_lite::pin_project! {
     /// crate is not optimised, each function on the way costs a copy.
     pub(super) struct Send<'a, T> {
         pub(super) sending: Sending<'a>,
-        pub(super) items: &'a Items<T>,
         pub(super) slot: Slot<T>,
         #[pin]
         pub(super) pinned: PhantomPinned,
@@ -231,7 +229,7 @@ impl<T> Future for Send<'_, T> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        match this.sending.poll_send(cx, &mut this.items.seen(this.slot)) {
+        match this.sending.poll_send(cx, this.slot.seen()) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(true) => Poll::Ready(Ok(())),
             Poll::Ready(false) => Poll::Ready(Err(SendError(unsent(this.slot)))),
@@ -255,8 +253,8 @@ impl<T> Future for Recv<'_, T> {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let mut slot = Slot::empty();
-        match this.receiving.poll(cx, &mut this.items.seen(&mut slot)) {
+        let mut slot = this.items.empty();
+        match this.receiving.poll(cx, slot.seen()) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(_) => Poll::Ready(slot.take()),
         }

@@ -6,12 +6,19 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 fn push<T>(ring: &mut Ring, items: &Items<T>, item: T) {
-    ring.push(&mut items.seen(&mut Slot::full(item)));
+    // One of both ways, whichever it is.
+    let mut slot = items.full(item);
+    let quickly = ring.push_quickly(slot.seen());
+    ring.push_rest(slot.seen());
+    assert!(slot.take().is_none(), "moved once, quickly: {quickly}");
 }
 
 fn pop<T>(ring: &mut Ring, items: &Items<T>) -> Option<T> {
-    let mut slot = Slot::empty();
-    ring.pop(&mut items.seen(&mut slot)).then(|| slot.take().expect("a popped item"))
+    let mut slot = items.empty();
+    let quickly = ring.pop_quickly(slot.seen());
+    let popped = ring.pop_rest(slot.seen());
+    assert!(popped || !quickly, "what was popped is there");
+    popped.then(|| slot.take().expect("a popped item"))
 }
 
 /// Pushes and pops what `make` makes of numbers, and compares with a plain queue.
@@ -60,7 +67,7 @@ fn every_item_is_dropped_once() {
     drop(pop(&mut ring, &items));
     assert_eq!(Rc::strong_count(&counted), 20);
     while pop(&mut ring, &items).is_some() {}
-    drop(Slot::full(Rc::clone(&counted)));
+    drop(items.full(Rc::clone(&counted)));
     assert_eq!(Rc::strong_count(&counted), 1);
 }
 

@@ -3,10 +3,10 @@
 //! Owns: the receiver's wait, queued in the channel's state until somebody sends or it is given up.
 //! Does not own: messages and places ([`super`]).
 
-use super::{Chan, State, give_back, hand_out};
+use super::{Chan, State, give_back, hand_out_own};
 use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::ring::Seen;
-use detsim_executor::{Block, In, OpKind, Role, storable};
+use detsim_executor::{Block, In, OpKind, Own, Role, storable};
 use std::panic::Location;
 use std::task::{Context, Poll, Waker};
 
@@ -41,7 +41,7 @@ impl<'a> Receiving<'a> {
 
     /// As [`Chan::poll_recv`].
     #[inline(never)]
-    pub(crate) fn poll(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
+    pub(crate) fn poll(&mut self, cx: &Context<'_>, slot: Seen<'_>) -> Poll<bool> {
         self.chan.poll_recv(cx, slot, &mut self.wait)
     }
 }
@@ -58,42 +58,41 @@ impl Drop for Receiving<'_> {
 impl Chan {
     /// Polls for a message in the slot; false where none will come any more. Where it is pending
     /// the receiver is queued until it is woken or [`Self::unlisten`] is called.
+    ///
+    /// Each way but the shortest is a call at the very end, so that nothing has to be kept meanwhile.
     #[inline]
     pub(crate) fn poll_recv(
         &self,
         cx: &Context<'_>,
-        slot: &mut Seen<'_>,
+        mut slot: Seen<'_>,
         wait: &mut Wait,
     ) -> Poll<bool> {
         let Some(mut section) = self.state.enter_own() else {
-            return self.poll_recv_anyway(self.state.enter(), cx, slot, wait);
+            return self.poll_recv_anyway(cx, slot, wait);
         };
         // The short way: a run's own task, which is not queued, and a message is there.
         let (state, kernel) = section.both();
         let is_there = state.ring.len() > 0 && state.receiver.is_none();
         if !is_there || !kernel.completes_at_once(&mut state.object, OpKind::Recv, &mut wait.asked)
         {
-            return self.poll_recv_anyway(section.into_in(), cx, slot, wait);
-        }
-        state.ring.pop(slot);
-        state.received(Some(kernel), wait.site);
-        state.free += 1;
-        if !state.queue.is_empty() {
-            hand_out(&mut section.into_in());
+            drop(section);
+            return self.poll_recv_anyway(cx, slot, wait);
         }
         wait.pending = false;
+        state.free += 1;
+        if !state.last_received.is_by(Some(kernel), wait.site)
+            || !state.ring.pop_quickly(slot.again())
+            || !state.queue.is_empty()
+        {
+            return get_and_tell(section, slot, wait.site);
+        }
         Poll::Ready(true)
     }
 
     /// Whoever polls, from wherever.
     #[inline(never)]
-    fn poll_recv_anyway<'a>(
-        &'a self,
-        mut section: In<'a, State>,
-        cx: &Context<'_>,
-        slot: &mut Seen<'_>,
-        wait: &mut Wait,
-    ) -> Poll<bool> {
+    fn poll_recv_anyway(&self, cx: &Context<'_>, slot: Seen<'_>, wait: &mut Wait) -> Poll<bool> {
+        let mut section = self.state.enter();
         let (state, kernel) = section.both();
         let (object, asked) = (&mut state.object, &mut wait.asked);
         if let Some(kernel) = kernel
@@ -110,7 +109,7 @@ impl Chan {
         &'a self,
         mut section: In<'a, State>,
         cx: &Context<'_>,
-        slot: &mut Seen<'_>,
+        mut slot: Seen<'_>,
         wait: &mut Wait,
     ) -> Poll<bool> {
         let mut foreign = None;
@@ -118,7 +117,7 @@ impl Chan {
         wait.pending = false;
         loop {
             let (state, mut kernel) = section.both();
-            if state.get(kernel.as_deref_mut(), slot, wait.site) {
+            if state.get(kernel.as_deref_mut(), slot.again(), wait.site) {
                 kernel.into_iter().for_each(|kernel| kernel.spend_budget());
                 give_back(&mut section, 1);
                 unlisten(&mut section);
@@ -146,6 +145,21 @@ impl Chan {
     }
 }
 
+/// The end of an operation that receives: the message is taken out, unless that is done already, and its
+/// place is given to the sender that waits longest.
+#[inline(never)]
+fn get_and_tell(
+    mut section: Own<'_, State>,
+    slot: Seen<'_>,
+    site: &'static Location<'static>,
+) -> Poll<bool> {
+    let (state, kernel) = section.both();
+    let is_there = state.ring.pop_rest(slot);
+    state.received(Some(kernel), site);
+    hand_out_own(section);
+    Poll::Ready(is_there)
+}
+
 /// Queues the receiver. False: a foreign waker is to be cloned first.
 #[inline(never)]
 fn listen(
@@ -163,7 +177,7 @@ fn listen(
             let sender = state.last_sent.party(Role::LastSent);
             let (object, parties) = (&mut state.object, sender.as_slice());
             let waiter = Block::wait(kernel, object, OpKind::Recv, site, parties, waker);
-            state.receiver = Some(waiter);
+            (state.receiver, state.listened) = (Some(waiter), true);
             None
         }
     };

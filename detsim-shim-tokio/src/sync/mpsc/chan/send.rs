@@ -3,7 +3,7 @@
 //! Owns: the senders' waits, queued in the channel's state until they are granted or given up. Does not
 //! own: messages and places ([`super`]).
 
-use super::{Chan, State, give_back, wake_receiver, wake_waiting_receiver};
+use super::{Chan, State, give_back, wake_receiver, wake_receiver_own};
 use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::queue::Ticket;
 use crate::sync::ring::Seen;
@@ -29,67 +29,90 @@ impl<'a> Sending<'a> {
 
     /// Waits for a place and sends the message in the slot. False: the channel is closed, and the
     /// message stays in the slot.
+    ///
+    /// Each way but the shortest is a call at the very end, so that nothing has to be kept meanwhile.
     #[inline(never)]
-    pub(crate) fn poll_send(&mut self, cx: &Context<'_>, slot: &mut Seen<'_>) -> Poll<bool> {
+    pub(crate) fn poll_send(&mut self, cx: &Context<'_>, mut slot: Seen<'_>) -> Poll<bool> {
         let Some(mut section) = self.chan.state.enter_own() else {
-            return self.poll_anyway(self.chan.state.enter(), cx, OpKind::Send, Some(slot));
+            return self.poll_send_slowly(None, cx, slot);
         };
         // The short way: a run's own task, and there is a place for the message.
         let (state, kernel) = section.both();
-        if state.free == 0 || state.closed || self.ticket.is_some() {
-            return self.poll_waiting(section, cx, slot);
+        if self.ticket.is_some() {
+            return self.poll_granted(section, cx, slot);
+        }
+        if state.free == 0 || state.closed {
+            return self.poll_full(section, cx, slot);
         }
         if !kernel.completes_at_once(&mut state.object, OpKind::Send, &mut self.asked) {
-            return self.poll_anyway(section.into_in(), cx, OpKind::Send, Some(slot));
+            return self.poll_send_slowly(Some(section), cx, slot);
         }
         state.free -= 1;
-        state.put_at_once(kernel, slot, self.site);
-        if state.receiver.is_some() {
-            wake_waiting_receiver(&mut section.into_in());
+        if !state.last_sent.is_by(Some(kernel), self.site)
+            || !state.ring.push_quickly(slot.again())
+            || state.receiver.is_some()
+        {
+            return put_and_tell(section, slot, self.site);
         }
         Poll::Ready(true)
     }
 
-    /// A run's own task that has waited, or has to: what [`Self::poll_anyway`] does with all others.
+    /// A run's own task that has to wait.
     #[inline(never)]
-    fn poll_waiting(
+    fn poll_full(
         &mut self,
         mut section: Own<'a, State>,
         cx: &Context<'_>,
-        slot: &mut Seen<'_>,
+        slot: Seen<'_>,
     ) -> Poll<bool> {
         let (state, kernel) = section.both();
-        let (object, asked) = (&mut state.object, &mut self.asked);
-        match &self.ticket {
-            _ if state.closed => {}
-            None if kernel.passes(object, asked) => {
-                if let Some(waker) = storable(cx, &mut None) {
-                    self.begin_wait(state, kernel, OpKind::Send, waker);
-                    return Poll::Pending;
-                }
-            }
-            Some(ticket)
-                if state.queue.is_granted(ticket)
-                    && kernel.completes_at_once(object, OpKind::Send, asked) =>
-            {
-                self.end_granted(state, kernel);
-                state.put_at_once(kernel, slot, self.site);
-                if state.receiver.is_some() {
-                    wake_waiting_receiver(&mut section.into_in());
-                }
-                return Poll::Ready(true);
-            }
-            _ => {}
+        if !state.closed
+            && let Some(waker) = storable(cx, &mut None)
+            && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut self.asked)
+        {
+            self.begin_wait(state, kernel, OpKind::Send, waker);
+            return Poll::Pending;
         }
-        self.poll_anyway(section.into_in(), cx, OpKind::Send, Some(slot))
+        self.poll_send_slowly(Some(section), cx, slot)
+    }
+
+    /// A run's own task that has waited.
+    #[inline(never)]
+    fn poll_granted(
+        &mut self,
+        mut section: Own<'a, State>,
+        cx: &Context<'_>,
+        slot: Seen<'_>,
+    ) -> Poll<bool> {
+        let (state, kernel) = section.both();
+        let granted = self.ticket.as_ref().is_some_and(|ticket| state.queue.is_granted(ticket));
+        if !granted
+            || state.closed
+            || !kernel.completes_at_once(&mut state.object, OpKind::Send, &mut self.asked)
+        {
+            return self.poll_send_slowly(Some(section), cx, slot);
+        }
+        self.end_granted(state, kernel);
+        put_and_tell(section, slot, self.site)
+    }
+
+    /// All others.
+    #[inline(never)]
+    fn poll_send_slowly(
+        &mut self,
+        section: Option<Own<'a, State>>,
+        cx: &Context<'_>,
+        slot: Seen<'_>,
+    ) -> Poll<bool> {
+        let section = section.map_or_else(|| self.chan.state.enter(), Own::into_in);
+        self.poll_anyway(section, cx, OpKind::Send, Some(slot))
     }
 
     /// Takes back the place in the queue, after the grant.
     #[inline]
     fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) {
         let ticket = self.ticket.take().expect("invariant: what is granted has a place");
-        // Once it is granted, what is left of the waker is nobody's.
-        drop(state.queue.leave(ticket).end(Some(kernel), &mut state.object));
+        state.queue.end_granted(kernel, &mut state.object, ticket);
     }
 
     /// Queues the sender.
@@ -101,10 +124,15 @@ impl<'a> Sending<'a> {
         operation: OpKind,
         waker: Waker,
     ) {
-        kernel.operate(&mut state.object, OpKind::Read);
-        let receiver = state.last_received.party(Role::LastReceived);
-        let (object, parties) = (&mut state.object, receiver.as_slice());
-        let waiter = Block::wait(Some(kernel), object, operation, self.site, parties, waker);
+        // Those who wait to send wait for the same receiver, and were told whenever that changed.
+        let receiver = match state.queue.is_empty() || state.listened {
+            true => state.last_received.party(Role::LastReceived),
+            false => None,
+        };
+        state.listened = false;
+        let parties = receiver.as_ref().map(std::slice::from_ref);
+        let object = &mut state.object;
+        let waiter = Block::wait_too(kernel, object, operation, self.site, parties, waker);
         // What is free is not enough: it is the beginning of what this one waits for.
         let missing = self.places - std::mem::take(&mut state.free);
         self.ticket = Some(state.queue.push(waiter, missing));
@@ -122,7 +150,7 @@ impl<'a> Sending<'a> {
         mut section: In<'a, State>,
         cx: &Context<'_>,
         operation: OpKind,
-        slot: Option<&mut Seen<'_>>,
+        slot: Option<Seen<'_>>,
     ) -> Poll<bool> {
         let (state, kernel) = section.both();
         let (object, asked) = (&mut state.object, &mut self.asked);
@@ -141,7 +169,7 @@ impl<'a> Sending<'a> {
         mut section: In<'a, State>,
         cx: &Context<'_>,
         operation: OpKind,
-        mut slot: Option<&mut Seen<'_>>,
+        mut slot: Option<Seen<'_>>,
     ) -> Poll<bool> {
         let mut foreign = None;
         loop {
@@ -151,7 +179,7 @@ impl<'a> Sending<'a> {
                 return Poll::Ready(false);
             }
             if self.has_places(&mut section) {
-                self.finish(&mut section, slot.as_deref_mut());
+                self.finish(&mut section, slot.as_mut().map(Seen::again));
                 return Poll::Ready(true);
             }
             if self.queue(&mut section, cx, operation, &mut foreign) {
@@ -187,7 +215,7 @@ impl<'a> Sending<'a> {
     }
 
     #[inline]
-    fn finish(&self, section: &mut In<'_, State>, slot: Option<&mut Seen<'_>>) {
+    fn finish(&self, section: &mut In<'_, State>, slot: Option<Seen<'_>>) {
         let (state, mut kernel) = section.both();
         kernel.iter_mut().for_each(|kernel| kernel.spend_budget());
         match slot {
@@ -247,6 +275,23 @@ impl Drop for Sending<'_> {
             self.cancel(ticket);
         }
     }
+}
+
+/// The end of an operation that sends: the message is put in, unless it is there already, and the
+/// receiver is woken if it waits.
+#[inline(never)]
+pub(super) fn put_and_tell(
+    mut section: Own<'_, State>,
+    slot: Seen<'_>,
+    site: &'static Location<'static>,
+) -> Poll<bool> {
+    let (state, kernel) = section.both();
+    state.last_sent.note(Some(kernel), site);
+    state.ring.push_rest(slot);
+    // There is: else there was no place. A constant would not be the last thing that the caller does.
+    let somebody_receives = !state.deaf;
+    wake_receiver_own(section);
+    Poll::Ready(somebody_receives)
 }
 
 /// A wait for the channel to close.
