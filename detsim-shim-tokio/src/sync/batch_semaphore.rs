@@ -13,7 +13,7 @@ pub(crate) use acquire::{Acquire, Closed};
 
 use crate::sync::holders::{Holders, Key};
 use crate::sync::point::{self, HasObject};
-use crate::sync::queue::Queue;
+use crate::sync::queue::{Queue, Served};
 use crate::task::coop;
 use detsim_executor::{
     Block, Bound, In, Kernel, Object, OpKind, Own, Party, ResourceKind, Role, TaskTag,
@@ -48,10 +48,8 @@ struct State {
 /// What somebody waits for.
 #[derive(Debug)]
 struct Wanted {
-    task: TaskTag,
-    site: &'static Location<'static>,
-    role: Role,
-    count: u32,
+    /// As a holder of all of it.
+    party: Party,
     missing: u32,
     /// Set when nothing is missing any more.
     key: Key,
@@ -324,6 +322,8 @@ impl Semaphore {
         if left == 0 {
             holders.remove(std::mem::replace(from, Key::NOBODY));
         }
+        let (state, kernel) = section.both();
+        Block::held_by(kernel, &state.object, state.holders.parties());
     }
 }
 
@@ -341,22 +341,6 @@ fn check(permits: usize) {
 }
 
 impl State {
-    /// Gives permits to the one that waits longest, and takes them from `left`. Who has all it asked for
-    /// is to be woken.
-    #[inline]
-    fn hand_to_first(&mut self, kernel: Option<&mut Kernel>, left: &mut usize) -> Option<Waker> {
-        let wanted = self.queue.first_mut()?;
-        let given = u32::try_from(*left).unwrap_or(u32::MAX).min(wanted.missing);
-        wanted.missing -= given;
-        *left -= given as usize;
-        if wanted.missing > 0 {
-            return None;
-        }
-        let Wanted { task, site, role, count, .. } = *wanted;
-        wanted.key = self.holders.add(Party { task, role, site, count });
-        self.queue.grant_first(kernel)
-    }
-
     /// What is left is free; who still waits, waits for those who hold permits now.
     #[inline]
     fn handed_out(&mut self, kernel: Option<&mut Kernel>, left: usize) {
@@ -367,14 +351,32 @@ impl State {
     }
 }
 
+impl Wanted {
+    /// Takes permits from `left`. True: it has all that it asked for, and is a holder now.
+    #[inline]
+    fn take(&mut self, left: &mut usize, holders: &mut Holders) -> bool {
+        let given = (*left).min(self.missing as usize);
+        self.missing -= given as u32;
+        *left -= given;
+        if self.missing > 0 {
+            return false;
+        }
+        self.key = holders.add(self.party);
+        true
+    }
+}
+
 /// Gives permits to those that wait, the longest first; what is left is free.
 fn hand_out(mut section: In<'_, State>, count: usize) {
     let mut left = count;
     while left > 0
-        && let (state, kernel) = section.both()
-        && let Some(waker) = state.hand_to_first(kernel, &mut left)
+        && let (State { queue, holders, .. }, kernel) = section.both()
+        && let Some(wanted) = queue.first_mut()
+        && wanted.take(&mut left, holders)
     {
-        section.wake(waker);
+        if let Some(waker) = queue.grant_first(kernel) {
+            section.wake(waker);
+        }
     }
     let (state, kernel) = section.both();
     state.handed_out(kernel, left);
@@ -384,14 +386,16 @@ fn hand_out(mut section: In<'_, State>, count: usize) {
 #[inline(never)]
 fn hand_out_own(mut section: Own<'_, State>, count: usize) {
     let mut left = count;
-    while left > 0
-        && let (state, kernel) = section.both()
-        && let Some(waker) = state.hand_to_first(Some(kernel), &mut left)
-    {
-        if let Some(foreign) = section.wake(waker) {
-            let mut section = section.into_in();
-            section.wake(foreign);
-            return hand_out(section, left);
+    while left > 0 {
+        let (State { queue, holders, .. }, kernel) = section.both();
+        match queue.serve_first(kernel, |wanted| wanted.take(&mut left, holders)) {
+            Served::InFull => {}
+            Served::Nobody | Served::InPart => break,
+            Served::Foreign(waker) => {
+                let mut section = section.into_in();
+                section.wake(waker);
+                return hand_out(section, left);
+            }
         }
     }
     let (state, kernel) = section.both();

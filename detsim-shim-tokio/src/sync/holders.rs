@@ -16,9 +16,9 @@ pub(crate) struct Holders {
     others: Vec<Party>,
     /// Which key each of the others has.
     keys: Vec<u32>,
-    /// Where the party of each key stands among the others.
+    /// Where the party of each key stands among the others; of a vacant key, the next vacant one.
     places: Vec<u32>,
-    vacant: Vec<u32>,
+    vacant: u32,
     /// All parties, while there is one in the first place and others as well.
     listed: Vec<Party>,
 }
@@ -41,7 +41,7 @@ impl Holders {
             others: Vec::new(),
             keys: Vec::new(),
             places: Vec::new(),
-            vacant: Vec::new(),
+            vacant: Key::NOBODY.0,
             listed: Vec::new(),
         }
     }
@@ -56,25 +56,27 @@ impl Holders {
         Key(Key::FIRST)
     }
 
-    #[inline(never)]
+    #[inline]
     fn add_other(&mut self, party: Party) -> Key {
         if party.count == 0 {
             return Key::NOBODY;
         }
         let place = self.others.len() as u32;
         self.others.push(party);
-        let key = match self.vacant.pop() {
-            Some(key) => {
-                self.places[key as usize] = place;
-                key
-            }
-            None => {
-                self.places.push(place);
-                self.places.len() as u32 - 1
-            }
-        };
+        let mut key = self.vacant;
+        match self.places.get_mut(key as usize) {
+            Some(known) => self.vacant = std::mem::replace(known, place),
+            None => key = self.new_key(place),
+        }
         self.keys.push(key);
         Key(key + 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_key(&mut self, place: u32) -> u32 {
+        self.places.push(place);
+        self.places.len() as u32 - 1
     }
 
     /// One holder less.
@@ -86,15 +88,16 @@ impl Holders {
         }
     }
 
-    #[inline(never)]
+    #[inline]
     fn remove_other(&mut self, key: u32) {
-        let Some(place) = self.places.get(key as usize).copied() else { return };
-        self.others.swap_remove(place as usize);
-        self.keys.swap_remove(place as usize);
-        if let Some(moved) = self.keys.get(place as usize) {
-            self.places[*moved as usize] = place;
+        let Some(known) = self.places.get_mut(key as usize) else { return };
+        let place = std::mem::replace(known, self.vacant) as usize;
+        self.vacant = key;
+        self.others.swap_remove(place);
+        self.keys.swap_remove(place);
+        if let Some(moved) = self.keys.get(place) {
+            self.places[*moved as usize] = place as u32;
         }
-        self.vacant.push(key);
     }
 
     /// What a holder has.

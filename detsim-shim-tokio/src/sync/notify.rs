@@ -276,8 +276,7 @@ impl Wait {
     fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) {
         kernel.operate(&mut state.object, OpKind::Wait);
         if let Progress::Queued(ticket) = std::mem::replace(&mut self.progress, Progress::Done) {
-            // What is left of the waker is nobody's.
-            drop(state.queue.leave(ticket).end(Some(kernel), &mut state.object));
+            state.queue.end_granted(kernel, &mut state.object, ticket);
         }
     }
 

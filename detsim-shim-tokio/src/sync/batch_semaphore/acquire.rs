@@ -8,7 +8,9 @@ use crate::sync::errors;
 use crate::sync::holders::Key;
 use crate::sync::queue::Ticket;
 use crate::task::coop;
-use detsim_executor::{Block, In, Kernel, OpKind, Party, Role, TaskTag, nobody, storable};
+use detsim_executor::{
+    Block, In, Kernel, OpKind, Own, Party, Role, TaskTag, Waiter, nobody, storable,
+};
 use std::panic::Location;
 use std::task::{Context, Poll, Waker};
 use tokio::sync::AcquireError;
@@ -70,6 +72,13 @@ impl<'a> Acquire<'a> {
         Some(Poll::Ready(Ok(wanted.key)))
     }
 
+    /// The task as a holder of all that it asks for.
+    #[inline]
+    fn party(&self, task: TaskTag) -> Party {
+        let Self { count, role, site, .. } = *self;
+        Party { task, role, site, count }
+    }
+
     /// What a wait for this operation is called: a lock is waited for to read, or to write.
     fn shown(&self, operation: OpKind) -> OpKind {
         match self.role {
@@ -100,21 +109,36 @@ impl<'a> Acquire<'a> {
     }
 
     /// Waits behind all others.
-    #[inline]
     fn begin_wait(&mut self, state: &mut State, mut kernel: Option<&mut Kernel>, waker: Waker) {
         let (operation, _) = state.operations();
-        let task = match kernel.as_deref_mut() {
-            Some(kernel) => kernel.used(&mut state.object, operation),
-            None => TaskTag::NOBODY,
-        };
-        let site = self.site;
+        let task = operate(kernel.as_deref_mut(), &mut state.object, operation);
         let parties = state.holders.parties();
         let (object, waits) = (&mut state.object, self.shown(operation));
-        let waiter = Block::wait(kernel, object, waits, site, parties, waker);
+        let waiter = Block::wait(kernel, object, waits, self.site, parties, waker);
+        self.queue(state, task, waiter);
+    }
+
+    /// As [`Self::begin_wait`], after [`Kernel::waits_at_once`].
+    #[inline]
+    fn begin_wait_own(
+        &mut self,
+        state: &mut State,
+        kernel: &mut Kernel,
+        operation: OpKind,
+        waker: Waker,
+    ) {
+        // Whoever waits behind others waits for the same holders, and was told whenever they changed.
+        let parties = state.queue.is_empty().then(|| state.holders.parties());
+        let (object, waits) = (&mut state.object, self.shown(operation));
+        let waiter = Block::wait_too(kernel, object, waits, self.site, parties, waker);
+        self.queue(state, kernel.tag(), waiter);
+    }
+
+    #[inline(always)]
+    fn queue(&mut self, state: &mut State, task: TaskTag, waiter: Waiter) {
         // What is free is not enough: it is the beginning of what this one waits for.
         let missing = self.count - std::mem::take(&mut state.free) as u32;
-        let Self { count, role, .. } = *self;
-        let wanted = Wanted { task, site, role, count, missing, key: Key::NOBODY };
+        let wanted = Wanted { party: self.party(task), missing, key: Key::NOBODY };
         self.ticket = Some(state.queue.push(waiter, wanted));
     }
 
@@ -130,58 +154,76 @@ impl<'a> Acquire<'a> {
         }
     }
 
+    /// Each way but the shortest is a call at the very end, so that nothing has to be kept meanwhile.
     #[inline(never)]
     fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
         let Some(mut section) = self.semaphore.state.enter_own() else {
-            return self.poll_key_anyway(self.semaphore.state.enter(), cx);
+            return self.poll_key_anyway(None, cx);
         };
-        // The short ways: a run's own task, which need not be stopped, nor yield.
         let (state, kernel) = section.both();
-        let (operation, _) = state.operations();
-        match &self.ticket {
-            _ if state.closed => {}
-            None if state.free >= self.count as usize => {
-                let Self { count, role, site, .. } = *self;
-                if kernel.completes_at_once(&mut state.object, operation, &mut self.asked) {
-                    state.free -= count as usize;
-                    let party = Party { task: kernel.tag(), role, site, count };
-                    return Poll::Ready(Ok(state.holders.add(party)));
-                }
-            }
-            None if kernel.passes(&state.object, &mut self.asked) => {
-                if let Some(waker) = storable(cx, &mut None) {
-                    self.begin_wait(state, Some(kernel), waker);
-                    return Poll::Pending;
-                }
-            }
-            Some(ticket)
-                if state.queue.is_granted(ticket)
-                    && kernel.completes_at_once(&mut state.object, operation, &mut self.asked) =>
-            {
-                return Poll::Ready(Ok(self.end_granted(state, kernel)));
-            }
-            _ => {}
+        if self.ticket.is_some() {
+            return self.poll_granted(section, cx);
         }
-        self.poll_key_anyway(section.into_in(), cx)
+        if state.free < self.count as usize || state.closed {
+            return self.poll_short(section, cx);
+        }
+        // The short way: a run's own task, which need not be stopped, nor yield.
+        let (operation, _) = state.operations();
+        if !kernel.completes_at_once(&mut state.object, operation, &mut self.asked) {
+            return self.poll_key_anyway(Some(section), cx);
+        }
+        state.free -= self.count as usize;
+        Poll::Ready(Ok(state.holders.add(self.party(kernel.tag()))))
     }
 
-    /// Takes what was granted: its key.
-    #[inline]
-    fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) -> Key {
-        let ticket = self.ticket.take().expect("invariant: what is granted has a place");
-        let left = state.queue.leave(ticket);
-        // Once it is granted, what is left of the waker is nobody's.
-        let (_nobody, wanted) = left.end(Some(kernel), &mut state.object);
-        wanted.key
+    /// A run's own task that has to wait.
+    #[inline(never)]
+    fn poll_short(
+        &mut self,
+        mut section: Own<'a, State>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Key, Closed>> {
+        let (state, kernel) = section.both();
+        let (operation, _) = state.operations();
+        if !state.closed
+            && let Some(waker) = storable(cx, &mut None)
+            && kernel.waits_at_once(&mut state.object, operation, &mut self.asked)
+        {
+            self.begin_wait_own(state, kernel, operation, waker);
+            return Poll::Pending;
+        }
+        self.poll_key_anyway(Some(section), cx)
+    }
+
+    /// A run's own task that has waited.
+    #[inline(never)]
+    fn poll_granted(
+        &mut self,
+        mut section: Own<'a, State>,
+        cx: &Context<'_>,
+    ) -> Poll<Result<Key, Closed>> {
+        let (state, kernel) = section.both();
+        let (operation, _) = state.operations();
+        let granted = self.ticket.as_ref().is_some_and(|ticket| state.queue.is_granted(ticket));
+        if granted
+            && !state.closed
+            && kernel.completes_at_once(&mut state.object, operation, &mut self.asked)
+            && let Some(ticket) = self.ticket.take()
+        {
+            let wanted = state.queue.end_granted(kernel, &mut state.object, ticket);
+            return Poll::Ready(Ok(wanted.key));
+        }
+        self.poll_key_anyway(Some(section), cx)
     }
 
     /// Whoever polls, from wherever.
     #[inline(never)]
     fn poll_key_anyway(
         &mut self,
-        mut section: In<'a, State>,
+        section: Option<Own<'a, State>>,
         cx: &Context<'_>,
     ) -> Poll<Result<Key, Closed>> {
+        let mut section = section.map_or_else(|| self.semaphore.state.enter(), Own::into_in);
         let (state, kernel) = section.both();
         if let (Some(kernel), None) = (kernel, &self.ticket) {
             let (operation, _) = state.operations();
@@ -209,10 +251,9 @@ impl<'a> Acquire<'a> {
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
         let task = kernel.as_ref().map_or(TaskTag::NOBODY, |kernel| kernel.current_tag());
-        let Self { count, role, site, .. } = *self;
         let (object, waits) = (&mut state.object, self.shown(operation));
-        let waiter = Block::wait(kernel, object, waits, site, &[], nobody());
-        let wanted = Wanted { task, site, role, count, missing: 0, key };
+        let waiter = Block::wait(kernel, object, waits, self.site, &[], nobody());
+        let wanted = Wanted { party: self.party(task), missing: 0, key };
         self.ticket = Some(state.queue.push_granted(waiter, wanted));
     }
 
@@ -259,7 +300,7 @@ impl<'a> Acquire<'a> {
         let (waker, wanted) = left.end(kernel, &mut state.object);
         state.holders.remove(wanted.key);
         section.dispose(Some(waker));
-        hand_out(section, (wanted.count - wanted.missing) as usize);
+        hand_out(section, (wanted.party.count - wanted.missing) as usize);
     }
 }
 
