@@ -33,6 +33,16 @@ impl Until {
         Self { operation, site, asked: false, ticket: None }
     }
 
+    /// The shortest way, where a run's own task is known to see what it wants before it is asked: it does
+    /// not wait, and the operation takes place. Where this is false nothing has happened.
+    #[inline]
+    pub(crate) fn ends_at_once(&mut self, kernel: &mut Kernel, object: &mut Object) -> bool {
+        let ends = self.ticket.is_none()
+            && kernel.completes_at_once(object, self.operation, &mut self.asked);
+        self.asked &= !ends;
+        ends
+    }
+
     /// Looks at the state, and waits where `look` sees nothing. `look` is told who looks.
     pub(crate) fn poll<S, R>(
         &mut self,
@@ -41,16 +51,25 @@ impl Until {
         waits: impl Fn(&mut S) -> Waits<'_>,
         mut look: impl FnMut(&mut In<'_, S>) -> Option<R>,
     ) -> Poll<R> {
-        // The short way: a run's own task that does not wait, and sees something.
-        if self.ticket.is_none()
-            && let Some(mut section) = cell.enter_own()
+        // The short way: a run's own task that need not be stopped, nor yield.
+        if let Some(mut section) = cell.enter_own()
             && let (state, kernel) = section.both()
-            && kernel.passes(waits(state).object, &mut self.asked)
+            && let object = waits(state).object
+            && {
+                kernel.know(object);
+                kernel.passes(object, &mut self.asked)
+            }
         {
             let mut section = section.into_in();
             if let Some(result) = look(&mut section) {
                 self.finish(&mut section, &waits);
                 return Poll::Ready(result);
+            }
+            if let Some(waker) = storable(cx, &mut None) {
+                let (state, kernel) = section.both();
+                let old = self.queue(waits(state), kernel, waker);
+                section.dispose(old);
+                return Poll::Pending;
             }
         }
         let mut foreign = None;
@@ -125,6 +144,12 @@ impl Until {
         let waiter = Block::wait(kernel, object, self.operation, self.site, parties, waker);
         self.ticket = Some(queue.push(waiter, ()));
         ended
+    }
+
+    /// Whether it waits, and is to be given up.
+    #[inline]
+    pub(crate) fn waits(&self) -> bool {
+        self.ticket.is_some()
     }
 
     /// Gives up the wait.

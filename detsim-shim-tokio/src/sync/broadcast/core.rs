@@ -5,7 +5,7 @@ use crate::sync::last::Last;
 use crate::sync::point::{self, HasObject};
 use crate::sync::queue::Queue;
 use crate::sync::until::{Until, Waits, wake_all};
-use detsim_executor::{Bound, In, Object, OpKind, ResourceKind, Role};
+use detsim_executor::{Bound, In, Object, OpKind, Own, ResourceKind, Role};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::task::{Context, Poll};
 
@@ -45,6 +45,7 @@ impl Looks {
     }
 
     /// What a receiver finds that wants the message at `position`.
+    #[inline]
     fn find(self, position: u64) -> Option<Found> {
         let behind = self.next - position;
         match behind {
@@ -211,12 +212,28 @@ pub(super) struct Receiving<'a> {
 }
 
 impl<'a> Receiving<'a> {
+    #[inline]
     pub(super) fn new(core: &'a Core, site: &'static Location<'static>) -> Self {
         Self { core, until: Until::new(OpKind::Recv, site), site }
     }
 
     #[inline(never)]
     pub(super) fn poll(&mut self, cx: &Context<'_>, position: u64) -> Poll<Found> {
+        if let Some(mut section) = self.core.state.enter_own()
+            && let (state, kernel) = section.both()
+            && let Some(found) = state.looks.find(position)
+            && self.until.ends_at_once(kernel, &mut state.object)
+        {
+            if found == Found::Message && !state.last_received.is_by(Some(kernel), self.site) {
+                return received_by_another(section, self.site, found);
+            }
+            return Poll::Ready(found);
+        }
+        self.poll_anyway(cx, position)
+    }
+
+    #[inline(never)]
+    fn poll_anyway(&mut self, cx: &Context<'_>, position: u64) -> Poll<Found> {
         let site = self.site;
         self.until.poll(&self.core.state, cx, receiving, |section: &mut In<'_, State>| {
             let (state, kernel) = section.both();
@@ -229,9 +246,31 @@ impl<'a> Receiving<'a> {
     }
 }
 
-impl Drop for Receiving<'_> {
-    fn drop(&mut self) {
+/// Notes who has received. Called at the very end of a poll, which keeps nothing meanwhile.
+#[inline(never)]
+fn received_by_another(
+    mut section: Own<'_, State>,
+    site: &'static Location<'static>,
+    found: Found,
+) -> Poll<Found> {
+    let (state, kernel) = section.both();
+    state.last_received.note(Some(kernel), site);
+    Poll::Ready(found)
+}
+
+impl Receiving<'_> {
+    #[cold]
+    fn give_up(&mut self) {
         self.until.cancel(&self.core.state, receiving);
+    }
+}
+
+impl Drop for Receiving<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.until.waits() {
+            self.give_up();
+        }
     }
 }
 

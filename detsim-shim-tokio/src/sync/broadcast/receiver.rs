@@ -5,9 +5,12 @@ use super::core::{Found, Receiving};
 use super::error::{RecvError, TryRecvError};
 use crate::blocking::block_on;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
+use std::marker::PhantomPinned;
 use std::panic::Location;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// Receives all that is sent while it is there, unless it is too far behind.
 pub struct Receiver<T> {
@@ -72,21 +75,8 @@ impl<T: Clone> Receiver<T> {
     /// Where some were lost, since this was too far behind; where all senders were dropped.
     #[track_caller]
     pub fn recv(&mut self) -> impl Future<Output = Result<T, RecvError>> {
-        let site = Location::caller();
-        async move {
-            let Self { shared, next } = self;
-            let mut receiving = Receiving::new(&shared.core, site);
-            loop {
-                let found = poll_fn(|cx| receiving.poll(cx, *next)).await;
-                match take(shared, next, found) {
-                    Some(Ok(message)) => return Ok(message),
-                    Some(Err(TryRecvError::Lagged(lost))) => return Err(RecvError::Lagged(lost)),
-                    Some(Err(_)) => return Err(RecvError::Closed),
-                    // Overwritten by another thread just now.
-                    None => {}
-                }
-            }
-        }
+        let receiving = Receiving::new(&self.shared.core, Location::caller());
+        Recv { receiving, shared: &self.shared, next: &mut self.next, pinned: PhantomPinned }
     }
 
     /// A message, if there is one.
@@ -114,6 +104,36 @@ impl<T: Clone> Receiver<T> {
     #[track_caller]
     pub fn blocking_recv(&mut self) -> Result<T, RecvError> {
         block_on(self.recv())
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// A wait for a message. As in tokio not `Unpin`.
+    struct Recv<'a, T> {
+        receiving: Receiving<'a>,
+        shared: &'a Shared<T>,
+        next: &'a mut u64,
+        #[pin]
+        pinned: PhantomPinned,
+    }
+}
+
+impl<T: Clone> Future for Recv<'_, T> {
+    type Output = Result<T, RecvError>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        loop {
+            let found = std::task::ready!(this.receiving.poll(cx, **this.next));
+            // There is none where it was overwritten by another thread just now.
+            if let Some(taken) = take(this.shared, this.next, found) {
+                return Poll::Ready(taken.map_err(|error| match error {
+                    TryRecvError::Lagged(lost) => RecvError::Lagged(lost),
+                    TryRecvError::Empty | TryRecvError::Closed => RecvError::Closed,
+                }));
+            }
+        }
     }
 }
 
