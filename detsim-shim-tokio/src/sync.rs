@@ -21,6 +21,7 @@ mod mutex;
 mod notify;
 mod once_cell;
 pub mod oneshot;
+mod pair;
 mod point;
 pub(crate) mod queue;
 mod ring;

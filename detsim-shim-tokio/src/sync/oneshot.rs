@@ -7,6 +7,7 @@ use crate::blocking::block_on;
 use crate::sync::batch_semaphore::{Halt, operate};
 use crate::sync::errors;
 use crate::sync::last::Last;
+use crate::sync::pair::{Half, pair};
 use crate::sync::point::{self, HasObject};
 use detsim_executor::{
     Block, Bound, In, Kernel, Object, OpKind, ResourceKind, Role, Waiter, context, storable,
@@ -15,7 +16,6 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 pub use tokio::sync::oneshot::error;
@@ -42,18 +42,17 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         closed: false,
         receiver: None,
         sender: None,
-        seen: [Last::new(context::with(|kernel| kernel.current_tag()).unwrap_or_default(), site);
-            2],
+        seen: [Last::new(context::with(Kernel::tag).unwrap_or_default(), site); 2],
     };
-    let chan = Arc::new(Chan { state: Bound::new(State { core, value: None }) });
-    let sender = Sender { chan: Some(Arc::clone(&chan)), asked: false };
-    (sender, Receiver { chan: Some(chan), asked: false, site })
+    let (one, other) = pair(Chan { state: Bound::new(State { core, value: None }) });
+    let sender = Sender { chan: Some(one), asked: false };
+    (sender, Receiver { chan: Some(other), asked: false, site })
 }
 
 /// Sends the value, once.
 pub struct Sender<T> {
     /// `None` once it has sent.
-    chan: Option<Arc<Chan<T>>>,
+    chan: Option<Half<Chan<T>>>,
     asked: bool,
 }
 
@@ -63,7 +62,7 @@ pub struct Sender<T> {
 #[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Receiver<T> {
     /// `None` once it has given its output.
-    chan: Option<Arc<Chan<T>>>,
+    chan: Option<Half<Chan<T>>>,
     asked: bool,
     site: &'static Location<'static>,
 }
@@ -101,6 +100,16 @@ struct Core {
     seen: [Last; 2],
 }
 
+/// What the short ways of a poll came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Short {
+    /// The channel is done with: the value, if there is one, is the output.
+    Over,
+    Waits,
+    /// There is none, and nothing has happened.
+    No,
+}
+
 /// Which end waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -114,6 +123,55 @@ impl Core {
             End::Sender => &mut self.sender,
             End::Receiver => &mut self.receiver,
         }
+    }
+
+    /// The short ways of a run's own task that receives.
+    #[inline(never)]
+    fn poll_own(
+        &mut self,
+        kernel: &mut Kernel,
+        cx: &Context<'_>,
+        asked: &mut bool,
+        site: &'static Location<'static>,
+    ) -> Short {
+        if self.receiver.is_some() {
+            return Short::No;
+        }
+        let object = &mut self.object;
+        kernel.know(object);
+        if self.sent || self.sender_gone || self.closed {
+            if self.sender.is_some() || !kernel.completes_at_once(object, OpKind::Recv, asked) {
+                return Short::No;
+            }
+            self.closed = true;
+            return Short::Over;
+        }
+        let Some(waker) = storable(cx, &mut None) else { return Short::No };
+        if !kernel.waits_at_once(object, OpKind::Read, asked) {
+            return Short::No;
+        }
+        let [sender, receiver] = &mut self.seen;
+        *receiver = Last::new(kernel.tag(), site);
+        let sender = sender.party(Role::OtherEnd);
+        let (operation, parties) = (OpKind::Recv, Some(sender.as_slice()));
+        self.receiver = Some(Block::wait_too(kernel, object, operation, site, parties, waker));
+        Short::Waits
+    }
+
+    /// The short way of a run's own task that sends. `None`, and nothing has happened, where there is none;
+    /// else the value is to be put in, and the waker woken if one comes back: it is not one of the run's.
+    #[inline(never)]
+    fn send_own(&mut self, kernel: &mut Kernel) -> Option<Option<Waker>> {
+        if self.closed || self.sender.is_some() {
+            return None;
+        }
+        kernel.know(&mut self.object);
+        if !kernel.does_at_once(&mut self.object, OpKind::Send) {
+            return None;
+        }
+        (self.sent, self.sender_gone) = (true, true);
+        let Some(waiter) = self.receiver.take() else { return Some(None) };
+        Some(Block::wake_own(kernel, &mut self.object, waiter))
     }
 
     /// Ends the wait of an end: its waker.
@@ -203,6 +261,17 @@ impl<T> Sender<T> {
     /// The value again, where the receiver is gone or closed.
     pub fn send(mut self, value: T) -> Result<(), T> {
         let chan = self.chan.take().expect("invariant: a sender that can be used has not sent");
+        if let Some(mut section) = chan.state.enter_own()
+            && let (state, kernel) = section.both()
+            && let Some(foreign) = state.core.send_own(kernel)
+        {
+            // There was none, so nothing is dropped here.
+            state.value = Some(value);
+            if let Some(foreign) = foreign {
+                section.into_in().wake(foreign);
+            }
+            return Ok(());
+        }
         let mut section = point::operate(&chan.state, OpKind::Send);
         let (state, _) = section.both();
         state.core.sender_gone = true;
@@ -348,25 +417,24 @@ impl<T> Receiver<T> {
         Chan::unqueue(&mut section, End::Receiver);
     }
 
+    /// The short ways of a run's own task, and the value, if it is there.
+    #[inline]
+    fn poll_own(&mut self, cx: &Context<'_>) -> (Short, Option<T>) {
+        let Self { chan, asked, site } = self;
+        if let Some(chan) = chan
+            && let Some(mut section) = chan.state.enter_own()
+        {
+            let (State { core, value }, kernel) = section.both();
+            let short = core.poll_own(kernel, cx, asked, site);
+            let value = if short == Short::Over { value.take() } else { None };
+            return (short, value);
+        }
+        (Short::No, None)
+    }
+
+    #[inline(never)]
     fn poll_value(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
         let chan = self.chan.as_ref().expect("called after complete");
-        // The short ways: a run's own task, which takes the value or begins to wait for it.
-        if let Some(mut section) = chan.state.enter_own()
-            && let (State { core, value }, kernel) = section.both()
-        {
-            if core.sent || core.sender_gone || core.closed {
-                if kernel.completes_at_once(&mut core.object, OpKind::Recv, &mut self.asked) {
-                    return Poll::Ready(value.take());
-                }
-            } else if core.receiver.is_none()
-                && let Some(waker) = storable(cx, &mut None)
-                && kernel.passes(&core.object, &mut self.asked)
-            {
-                // There was none before that would have to be disposed of.
-                drop(core.wait(Some(kernel), End::Receiver, self.site, waker));
-                return Poll::Pending;
-            }
-        }
         let mut foreign = None;
         loop {
             let mut section = chan.state.enter();
@@ -397,6 +465,15 @@ impl<T> Future for Receiver<T> {
     type Output = Result<T, RecvError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let (short, value) = self.poll_own(cx);
+        match short {
+            Short::Waits => return Poll::Pending,
+            Short::Over => {
+                self.chan = None;
+                return Poll::Ready(value.ok_or_else(errors::oneshot));
+            }
+            Short::No => {}
+        }
         let value = std::task::ready!(self.poll_value(cx));
         self.finish();
         Poll::Ready(value.ok_or_else(errors::oneshot))
