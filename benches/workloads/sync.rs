@@ -11,7 +11,9 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use bench_common::Work;
-use tokio::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{
+    Barrier, Mutex, Notify, OnceCell, RwLock, Semaphore, SetOnce, broadcast, mpsc, oneshot, watch,
+};
 use tokio::task::{JoinHandle, spawn_blocking, yield_now};
 
 use crate::peer;
@@ -37,6 +39,8 @@ pub(crate) fn run(name: &str, operations: u64) -> Option<Work> {
         "rwlock" => over_seeds(|| rwlock(each)),
         "semaphore" => over_seeds(|| semaphore(each)),
         "barrier" => over_seeds(|| barrier(each)),
+        "once-cell" => over_seeds(|| once_cells(each)),
+        "set-once" => over_seeds(|| set_onces(each)),
         "blocking" => over_seeds(|| closures(share)),
         _ => return None,
     }
@@ -207,6 +211,43 @@ async fn barrier(each: u64) {
         async move {
             for _ in 0..each {
                 barrier.wait().await;
+            }
+        }
+    });
+    join(all).await;
+}
+
+/// All tasks want the values of cells, which whoever is first at one puts in after a while. An operation is
+/// a value that was had.
+async fn once_cells(each: u64) {
+    let cells: Arc<[OnceCell<u64>]> = (0..each).map(|_| OnceCell::new()).collect();
+    let all = tasks(|_| {
+        let cells = Arc::clone(&cells);
+        async move {
+            for (n, cell) in (0..each).zip(cells.iter()) {
+                let find = || async move {
+                    yield_now().await;
+                    n
+                };
+                assert_eq!(*cell.get_or_init(find).await, n);
+            }
+        }
+    });
+    join(all).await;
+}
+
+/// All tasks wait for the values of cells, which each puts in in turn. An operation is a value that was had.
+async fn set_onces(each: u64) {
+    let cells: Arc<[SetOnce<u64>]> = (0..each).map(|_| SetOnce::new()).collect();
+    let all = tasks(|task| {
+        let cells = Arc::clone(&cells);
+        async move {
+            for (n, cell) in (0..each).zip(cells.iter()) {
+                if n % TASKS == task {
+                    yield_now().await;
+                    cell.set(n).expect("it is this task's turn");
+                }
+                assert_eq!(*cell.wait().await, n);
             }
         }
     });

@@ -147,6 +147,20 @@ pub const WORKLOADS: &[Workload] = &[
         goals: &[("tokio", 1.0)],
     },
     Workload {
+        name: "once-cell",
+        operation: "value had",
+        operations: 200_000,
+        counted: [4_000, 24_000],
+        goals: &[("tokio", 1.0)],
+    },
+    Workload {
+        name: "set-once",
+        operation: "value had",
+        operations: 200_000,
+        counted: [4_000, 24_000],
+        goals: &[("tokio", 1.0)],
+    },
+    Workload {
         name: "blocking",
         operation: "closure",
         operations: 20_000,
