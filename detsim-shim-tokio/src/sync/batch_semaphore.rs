@@ -240,8 +240,15 @@ impl Semaphore {
         state.closed = true;
         loop {
             let (state, kernel) = section.both();
-            let Some(waker) = state.queue.grant_first(kernel) else { break };
-            section.wake(waker);
+            let served = match kernel {
+                Some(kernel) => state.queue.serve_first(kernel, |_| true),
+                None => state.queue.grant_first(None).map_or(Served::Nobody, Served::Foreign),
+            };
+            match served {
+                Served::InFull => {}
+                Served::Foreign(waker) => section.wake(waker),
+                Served::Nobody | Served::InPart => break,
+            }
         }
     }
 

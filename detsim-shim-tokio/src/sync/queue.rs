@@ -78,6 +78,12 @@ impl<P> Queue<P> {
         self.first == NONE
     }
 
+    /// Is there one that waits, and no other?
+    #[inline]
+    pub(crate) fn is_single(&self) -> bool {
+        self.first != NONE && self.first == self.last
+    }
+
     /// Waits behind all others.
     #[inline]
     pub(crate) fn push(&mut self, waiter: Waiter, payload: P) -> Ticket {

@@ -4,8 +4,8 @@
 //! changes the state calls [`wake_all`]. Invariant: a wait looks at the state again whenever it is woken,
 //! and waits on, at the end of the queue, where it is not so.
 
-use crate::sync::batch_semaphore::{Halt, operate};
-use crate::sync::queue::{Queue, Ticket};
+use crate::sync::batch_semaphore::Halt;
+use crate::sync::queue::{Queue, Served, Ticket};
 use detsim_executor::{Block, Bound, In, Kernel, Object, OpKind, Party, storable};
 use std::panic::Location;
 use std::task::{Context, Poll, Waker};
@@ -115,11 +115,14 @@ impl Until {
             kernel.operate(object, self.operation);
             kernel.spend_budget();
         }
-        let ended = self.ticket.take().map(|ticket| queue.leave(ticket).end(kernel, object).0);
-        section.dispose(ended);
+        if let Some(ticket) = self.ticket.take() {
+            let ended = end(queue, kernel, object, ticket);
+            section.dispose(ended);
+        }
     }
 
     /// Waits, or waits on: the waker that is no longer needed.
+    #[inline]
     fn queue(
         &mut self,
         waits: Waits<'_>,
@@ -134,12 +137,12 @@ impl Until {
                 self.ticket = Some(ticket);
                 return old;
             }
-            Some(ticket) => {
-                ended = Some(queue.leave(ticket).end(kernel.as_deref_mut(), object).0);
-            }
+            Some(ticket) => ended = end(queue, kernel.as_deref_mut(), object, ticket),
             None => {}
         }
-        operate(kernel.as_deref_mut(), object, OpKind::Read);
+        if let Some(kernel) = kernel.as_deref_mut() {
+            kernel.operate(object, OpKind::Read);
+        }
         let parties = party.as_slice();
         let waiter = Block::wait(kernel, object, self.operation, self.site, parties, waker);
         self.ticket = Some(queue.push(waiter, ()));
@@ -163,11 +166,36 @@ impl Until {
     }
 }
 
+/// Ends a wait: its waker, if that has to be disposed of.
+#[inline]
+fn end(
+    queue: &mut Queue<()>,
+    kernel: Option<&mut Kernel>,
+    object: &mut Object,
+    ticket: Ticket,
+) -> Option<Waker> {
+    match kernel {
+        Some(kernel) if queue.is_granted(&ticket) => {
+            queue.end_granted(kernel, object, ticket);
+            None
+        }
+        kernel => Some(queue.leave(ticket).end(kernel, object).0),
+    }
+}
+
 /// Lets all that wait look at the state again, the longest waiting first.
 pub(crate) fn wake_all<S>(section: &mut In<'_, S>, waits: impl Fn(&mut S) -> Waits<'_>) {
-    while let (state, kernel) = section.both()
-        && let Some(waker) = waits(state).queue.grant_first(kernel)
-    {
-        section.wake(waker);
+    loop {
+        let (state, kernel) = section.both();
+        let queue = waits(state).queue;
+        let served = match kernel {
+            Some(kernel) => queue.serve_first(kernel, |()| true),
+            None => queue.grant_first(None).map_or(Served::Nobody, Served::Foreign),
+        };
+        match served {
+            Served::InFull => {}
+            Served::Foreign(waker) => section.wake(waker),
+            Served::Nobody | Served::InPart => return,
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: [`Acquire`], one such wait, queued in the semaphore's state until it is granted or given up. Does
 //! not own: permits, or to whom they are given ([`super`]).
 
-use super::{Permit, Semaphore, State, Wanted, hand_out, operate};
+use super::{Permit, Semaphore, State, Wanted, hand_out, hand_out_own, operate};
 use crate::sync::errors;
 use crate::sync::holders::Key;
 use crate::sync::queue::Ticket;
@@ -185,6 +185,11 @@ impl<'a> Acquire<'a> {
     ) -> Poll<Result<Key, Closed>> {
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
+        if state.closed
+            && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut self.asked)
+        {
+            return Poll::Ready(Err(Closed));
+        }
         if !state.closed
             && let Some(waker) = storable(cx, &mut None)
             && kernel.waits_at_once(&mut state.object, operation, &mut self.asked)
@@ -205,6 +210,10 @@ impl<'a> Acquire<'a> {
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
         let granted = self.ticket.as_ref().is_some_and(|ticket| state.queue.is_granted(ticket));
+        if granted && state.closed && kernel.has_budget() {
+            // Dropping this gives back what was granted before the end.
+            return Poll::Ready(Err(Closed));
+        }
         if granted
             && !state.closed
             && kernel.completes_at_once(&mut state.object, operation, &mut self.asked)
@@ -302,6 +311,23 @@ impl<'a> Acquire<'a> {
         section.dispose(Some(waker));
         hand_out(section, (wanted.party.count - wanted.missing) as usize);
     }
+
+    /// As [`Self::cancel`], of a run's own task that was granted what it waited for, or told that it
+    /// waits in vain. The ticket comes back where this is no such wait.
+    #[inline(never)]
+    fn cancel_granted(&mut self, ticket: Ticket) -> Option<Ticket> {
+        let Some(mut section) = self.semaphore.state.enter_own() else { return Some(ticket) };
+        let (state, kernel) = section.both();
+        if !state.queue.is_granted(&ticket) {
+            return Some(ticket);
+        }
+        let (_, operation) = state.operations();
+        kernel.operate(&mut state.object, operation);
+        let wanted = state.queue.end_granted(kernel, &mut state.object, ticket);
+        state.holders.remove(wanted.key);
+        hand_out_own(section, (wanted.party.count - wanted.missing) as usize);
+        None
+    }
 }
 
 /// The semaphore was closed.
@@ -317,7 +343,9 @@ impl From<Closed> for AcquireError {
 impl Drop for Acquire<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
+        if let Some(ticket) = self.ticket.take()
+            && let Some(ticket) = self.cancel_granted(ticket)
+        {
             self.cancel(ticket);
         }
     }

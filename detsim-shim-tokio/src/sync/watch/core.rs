@@ -147,6 +147,9 @@ impl Core {
 
 /// Wakes all receivers that wait. Which is first is a choice, the longest waiting one by default.
 fn wake_from_any(section: &mut In<'_, State>) {
+    if section.changing.is_single() {
+        return wake_all(section, changing);
+    }
     let mut wakers = Vec::new();
     while let (state, kernel) = section.both()
         && let Some(waker) = state.changing.grant_first(kernel)
