@@ -402,7 +402,7 @@ impl Block {
 
     /// As [`Self::wake`], in a section of the run's own, and the task is woken. The waker of any other
     /// comes back.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub fn wake_own(kernel: &mut Kernel, object: &mut Object, waiter: Waiter) -> Option<Waker> {
         kernel.end_wait(object, waiter.record);

@@ -222,14 +222,25 @@ impl Kernel {
         tag.word == self.word
     }
 
+    /// The tag of the task that runs, where it was asked for in this poll already.
+    #[inline]
+    pub fn known_tag(&self) -> Option<TaskTag> {
+        (self.tag.word == self.word).then_some(self.tag)
+    }
+
     /// As [`Self::current_tag`], for what every operation asks: looked up once a poll.
     #[inline]
     pub fn tag(&mut self) -> TaskTag {
         // A word names one task, and the tag of a task does not change.
-        if self.tag.word != self.word {
-            self.tag = self.current_tag();
-        }
-        self.tag
+        if self.tag.word == self.word { self.tag } else { self.tag_anew() }
+    }
+
+    /// A call, whose result is in registers: what was written in parts just now is slow to read at once.
+    #[inline(never)]
+    fn tag_anew(&mut self) -> TaskTag {
+        let tag = self.current_tag();
+        self.tag = tag;
+        tag
     }
 
     pub(crate) fn current_index(&self) -> u32 {

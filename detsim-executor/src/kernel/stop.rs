@@ -9,7 +9,7 @@ use crate::block::{Object, OpKind};
 use crate::budget::BUDGET;
 use crate::choice::Anchor;
 use crate::event::Event;
-use crate::task::UNDRAWN;
+use crate::task::{Slot, UNDRAWN};
 use std::task::Waker;
 
 impl Kernel {
@@ -100,6 +100,13 @@ impl Kernel {
         *asked = true;
         self.hash.operation(slot.operate(object, kind));
         true
+    }
+
+    /// As [`Self::holds_before`] for an operation before which the task is not held. False, and nothing is
+    /// done, where it may be, or where it is no task that runs.
+    #[inline]
+    pub fn goes_on(&mut self, object: &Object) -> bool {
+        object.is_of(self.id) && self.current_slot().is_some_and(Slot::count_operation)
     }
 
     /// An operation of the current task on `object` in the middle of a poll, that has all it needs:

@@ -108,6 +108,13 @@ impl Waiting<'_> {
                 Poll::Ready(Some(generation)) => *self.generation.insert(generation),
             },
         };
+        if let Some(mut section) = self.barrier.state.enter_own()
+            && let (state, kernel) = section.both()
+            && state.generation > generation
+            && self.until.ends_at_once(kernel, waits(state))
+        {
+            return Poll::Ready(BarrierWaitResult(false));
+        }
         let is_over = |section: &mut In<'_, State>| (section.generation > generation).then_some(());
         let polled = self.until.poll(&self.barrier.state, cx, waits, is_over);
         polled.map(|()| BarrierWaitResult(false))

@@ -128,8 +128,8 @@ impl HasObject for State {
     }
 }
 
-/// Records an operation of the task that runs, and names the task. Where there surely is a run,
-/// [`Kernel::used`] does it without a call.
+/// Records an operation of the task that runs, and names the task.
+#[inline]
 pub(crate) fn operate(
     kernel: Option<&mut Kernel>,
     object: &mut Object,

@@ -100,16 +100,6 @@ struct Core {
     seen: [Last; 2],
 }
 
-/// What the short ways of a poll came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Short {
-    /// The channel is done with: the value, if there is one, is the output.
-    Over,
-    Waits,
-    /// There is none, and nothing has happened.
-    No,
-}
-
 /// Which end waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
@@ -125,53 +115,64 @@ impl Core {
         }
     }
 
-    /// The short ways of a run's own task that receives.
+    /// Whether the receiver is told something.
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.sent || self.sender_gone || self.closed
+    }
+
+    /// The short way of a run's own task that receives what [`Self::is_over`] says: it is no end of the channel
+    /// any more. False: nothing has happened.
     #[inline(never)]
-    fn poll_own(
+    fn end_own(&mut self, kernel: &mut Kernel, asked: &mut bool) -> bool {
+        let ends = self.sender.is_none()
+            && self.receiver.is_none()
+            && kernel.completes_at_once(&mut self.object, OpKind::Recv, asked);
+        self.closed |= ends;
+        ends
+    }
+
+    /// The short way of a run's own task that has to wait to receive. False: nothing has happened.
+    #[inline(never)]
+    fn wait_own(
         &mut self,
         kernel: &mut Kernel,
         cx: &Context<'_>,
         asked: &mut bool,
         site: &'static Location<'static>,
-    ) -> Short {
-        if self.receiver.is_some() {
-            return Short::No;
-        }
+    ) -> bool {
         let object = &mut self.object;
         kernel.know(object);
-        if self.sent || self.sender_gone || self.closed {
-            if self.sender.is_some() || !kernel.completes_at_once(object, OpKind::Recv, asked) {
-                return Short::No;
-            }
-            self.closed = true;
-            return Short::Over;
-        }
-        let Some(waker) = storable(cx, &mut None) else { return Short::No };
-        if !kernel.waits_at_once(object, OpKind::Read, asked) {
-            return Short::No;
+        let Some(waker) = storable(cx, &mut None) else { return false };
+        if self.receiver.is_some() || !kernel.waits_at_once(object, OpKind::Read, asked) {
+            return false;
         }
         let [sender, receiver] = &mut self.seen;
         *receiver = Last::new(kernel.tag(), site);
         let sender = sender.party(Role::OtherEnd);
         let (operation, parties) = (OpKind::Recv, Some(sender.as_slice()));
         self.receiver = Some(Block::wait_too(kernel, object, operation, site, parties, waker));
-        Short::Waits
+        true
     }
 
-    /// The short way of a run's own task that sends. `None`, and nothing has happened, where there is none;
-    /// else the value is to be put in, and the waker woken if one comes back: it is not one of the run's.
+    /// The short way of a run's own task that sends: the value is to be put in. False: nothing has
+    /// happened.
     #[inline(never)]
-    fn send_own(&mut self, kernel: &mut Kernel) -> Option<Option<Waker>> {
-        if self.closed || self.sender.is_some() {
-            return None;
-        }
+    fn send_own(&mut self, kernel: &mut Kernel) -> bool {
         kernel.know(&mut self.object);
-        if !kernel.does_at_once(&mut self.object, OpKind::Send) {
-            return None;
-        }
-        (self.sent, self.sender_gone) = (true, true);
-        let Some(waiter) = self.receiver.take() else { return Some(None) };
-        Some(Block::wake_own(kernel, &mut self.object, waiter))
+        let sends = !self.closed
+            && self.sender.is_none()
+            && kernel.does_at_once(&mut self.object, OpKind::Send);
+        self.sent |= sends;
+        self.sender_gone |= sends;
+        sends
+    }
+
+    /// Wakes the receiver in a section of the run's own, where it waits. A waker of any other comes back.
+    #[inline]
+    fn tell_own(&mut self, kernel: &mut Kernel) -> Option<Waker> {
+        let waiter = self.receiver.take()?;
+        Block::wake_own(kernel, &mut self.object, waiter)
     }
 
     /// Ends the wait of an end: its waker.
@@ -263,13 +264,14 @@ impl<T> Sender<T> {
         let chan = self.chan.take().expect("invariant: a sender that can be used has not sent");
         if let Some(mut section) = chan.state.enter_own()
             && let (state, kernel) = section.both()
-            && let Some(foreign) = state.core.send_own(kernel)
+            && state.core.send_own(kernel)
         {
             // There was none, so nothing is dropped here.
             state.value = Some(value);
-            if let Some(foreign) = foreign {
+            if let Some(foreign) = state.core.tell_own(kernel) {
                 section.into_in().wake(foreign);
             }
+            std::mem::forget(self); // it has nothing left to drop
             return Ok(());
         }
         let mut section = point::operate(&chan.state, OpKind::Send);
@@ -417,19 +419,17 @@ impl<T> Receiver<T> {
         Chan::unqueue(&mut section, End::Receiver);
     }
 
-    /// The short ways of a run's own task, and the value, if it is there.
+    /// The short ways of a run's own task; `None` where there is none.
     #[inline]
-    fn poll_own(&mut self, cx: &Context<'_>) -> (Short, Option<T>) {
+    fn poll_own(&mut self, cx: &Context<'_>) -> Option<Poll<Option<T>>> {
         let Self { chan, asked, site } = self;
-        if let Some(chan) = chan
-            && let Some(mut section) = chan.state.enter_own()
-        {
-            let (State { core, value }, kernel) = section.both();
-            let short = core.poll_own(kernel, cx, asked, site);
-            let value = if short == Short::Over { value.take() } else { None };
-            return (short, value);
+        let mut section = chan.as_ref()?.state.enter_own()?;
+        let (State { core, value }, kernel) = section.both();
+        if core.is_over() {
+            core.end_own(kernel, asked).then(|| Poll::Ready(value.take()))
+        } else {
+            core.wait_own(kernel, cx, asked, site).then_some(Poll::Pending)
         }
-        (Short::No, None)
     }
 
     #[inline(never)]
@@ -465,14 +465,10 @@ impl<T> Future for Receiver<T> {
     type Output = Result<T, RecvError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let (short, value) = self.poll_own(cx);
-        match short {
-            Short::Waits => return Poll::Pending,
-            Short::Over => {
-                self.chan = None;
-                return Poll::Ready(value.ok_or_else(errors::oneshot));
-            }
-            Short::No => {}
+        if let Some(polled) = self.poll_own(cx) {
+            let value = std::task::ready!(polled);
+            self.chan = None;
+            return Poll::Ready(value.ok_or_else(errors::oneshot));
         }
         let value = std::task::ready!(self.poll_value(cx));
         self.finish();

@@ -33,6 +33,18 @@ fn ask<S: HasObject>(
 #[inline]
 #[track_caller]
 pub(super) fn enter<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
+    if let Some(mut section) = cell.enter_own() {
+        let (state, kernel) = section.both();
+        if kernel.goes_on(state.object()) {
+            return section.into_in();
+        }
+    }
+    enter_anyway(cell, operation)
+}
+
+#[inline(never)]
+#[track_caller]
+fn enter_anyway<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
     match ask(cell, |_| operation) {
         Ok(section) => section,
         Err(hold) => {
@@ -58,7 +70,7 @@ pub(super) fn operate<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_
 #[inline(never)]
 #[track_caller]
 fn operate_anyway<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S> {
-    let mut section = enter(cell, operation);
+    let mut section = enter_anyway(cell, operation);
     let (state, kernel) = section.both();
     if let Some(kernel) = kernel {
         kernel.operate(state.object(), operation);
@@ -70,6 +82,12 @@ fn operate_anyway<S: HasObject>(cell: &Bound<S>, operation: OpKind) -> In<'_, S>
 #[inline]
 #[track_caller]
 pub(super) fn before<S: HasObject>(cell: &Bound<S>, operation: OpKind) {
+    if let Some(mut section) = cell.enter_own()
+        && let (state, kernel) = section.both()
+        && kernel.goes_on(state.object())
+    {
+        return;
+    }
     if let Err(hold) = ask(cell, |_| operation) {
         hold.take();
     }

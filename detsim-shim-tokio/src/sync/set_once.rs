@@ -195,6 +195,13 @@ struct Waiting<'a> {
 
 impl Waiting<'_> {
     fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
+        if let Some(mut section) = self.core.state.enter_own()
+            && let (state, kernel) = section.both()
+            && state.is_set
+            && self.until.ends_at_once(kernel, waits(state))
+        {
+            return Poll::Ready(());
+        }
         let is_over = |section: &mut In<'_, State>| section.is_set.then_some(());
         self.until.poll(&self.core.state, cx, waits, is_over)
     }

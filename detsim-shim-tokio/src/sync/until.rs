@@ -33,14 +33,21 @@ impl Until {
         Self { operation, site, asked: false, ticket: None }
     }
 
-    /// The shortest way, where a run's own task is known to see what it wants before it is asked: it does
-    /// not wait, and the operation takes place. Where this is false nothing has happened.
+    /// The shortest way, where a run's own task is known to see what it wants before it is asked: the
+    /// operation takes place. Where this is false nothing has happened.
     #[inline]
-    pub(crate) fn ends_at_once(&mut self, kernel: &mut Kernel, object: &mut Object) -> bool {
-        let ends = self.ticket.is_none()
-            && kernel.completes_at_once(object, self.operation, &mut self.asked);
-        self.asked &= !ends;
-        ends
+    pub(crate) fn ends_at_once(&mut self, kernel: &mut Kernel, waits: Waits<'_>) -> bool {
+        let Waits { object, queue, .. } = waits;
+        if self.ticket.as_ref().is_some_and(|ticket| !queue.is_granted(ticket))
+            || !kernel.completes_at_once(object, self.operation, &mut self.asked)
+        {
+            return false;
+        }
+        self.asked = false;
+        if let Some(ticket) = self.ticket.take() {
+            queue.end_granted(kernel, object, ticket);
+        }
+        true
     }
 
     /// Looks at the state, and waits where `look` sees nothing. `look` is told who looks.

@@ -185,9 +185,7 @@ impl<'a> Acquire<'a> {
     ) -> Poll<Result<Key, Closed>> {
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
-        if state.closed
-            && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut self.asked)
-        {
+        if state.closed && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut self.asked) {
             return Poll::Ready(Err(Closed));
         }
         if !state.closed

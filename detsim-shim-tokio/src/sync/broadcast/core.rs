@@ -222,7 +222,7 @@ impl<'a> Receiving<'a> {
         if let Some(mut section) = self.core.state.enter_own()
             && let (state, kernel) = section.both()
             && let Some(found) = state.looks.find(position)
-            && self.until.ends_at_once(kernel, &mut state.object)
+            && self.until.ends_at_once(kernel, receiving(state))
         {
             if found == Found::Message && !state.last_received.is_by(Some(kernel), self.site) {
                 return received_by_another(section, self.site, found);

@@ -262,7 +262,7 @@ impl Chan {
             return self.try_send_anyway(slot, site);
         }
         state.free -= 1;
-        if !state.last_sent.is_by(Some(kernel), site)
+        if !state.last_sent.notes_quickly(kernel, site)
             || !state.ring.push_quickly(slot.again())
             || state.receiver.is_some()
         {

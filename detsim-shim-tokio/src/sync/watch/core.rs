@@ -34,6 +34,17 @@ pub(super) struct Looks {
     pub(super) receivers: usize,
 }
 
+impl Looks {
+    /// What a receiver finds that has seen this version, or none.
+    #[inline]
+    fn find(self, seen: Option<u64>) -> Option<Seen> {
+        match seen {
+            Some(seen) if seen == self.version => (self.senders == 0).then_some(Seen::Closed),
+            _ => Some(Seen::Version(self.version)),
+        }
+    }
+}
+
 /// What became of a wait for another version.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Seen {
@@ -181,14 +192,16 @@ impl<'a> Changing<'a> {
     }
 
     /// Waits for a version other than `seen`; for any where that is `None`.
+    #[inline(never)]
     pub(super) fn poll(&mut self, cx: &Context<'_>, seen: Option<u64>) -> Poll<Seen> {
-        self.until.poll(&self.core.state, cx, changing, |section| {
-            let Looks { version, senders, .. } = section.looks;
-            match seen {
-                Some(seen) if seen == version => (senders == 0).then_some(Seen::Closed),
-                _ => Some(Seen::Version(version)),
-            }
-        })
+        if let Some(mut section) = self.core.state.enter_own()
+            && let (state, kernel) = section.both()
+            && let Some(found) = state.looks.find(seen)
+            && self.until.ends_at_once(kernel, changing(state))
+        {
+            return Poll::Ready(found);
+        }
+        self.until.poll(&self.core.state, cx, changing, |section| section.looks.find(seen))
     }
 }
 

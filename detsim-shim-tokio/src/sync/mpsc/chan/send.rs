@@ -48,7 +48,7 @@ impl<'a> Sending<'a> {
             return self.poll_send_slowly(Some(section), cx, slot);
         }
         state.free -= 1;
-        if !state.last_sent.is_by(Some(kernel), self.site)
+        if !state.last_sent.notes_quickly(kernel, self.site)
             || !state.ring.push_quickly(slot.again())
             || state.receiver.is_some()
         {
