@@ -10,7 +10,7 @@ use super::source::{code_only, word_len};
 const FN_LINES_MAX: usize = 70;
 
 /// Modules that may hold `unsafe`, and folders, with a slash at the end.
-const UNSAFE: [&str; 18] = [
+const UNSAFE: [&str; 19] = [
     "cargo-detsim/tests/fixtures/tempfiles/src/lib.rs",
     "detsim-executor/src/baton.rs",
     "detsim-executor/src/bound.rs",
