@@ -259,3 +259,24 @@ fn every_kind_of_wait_says_who_had_to_do_with_it() {
         "#]],
     );
 }
+
+#[test]
+fn a_channel_that_nobody_has_received_from_tells_of_nobody() {
+    let sim = fifo();
+    let program = async {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let sends = tokio::spawn(async move {
+            for n in 0..3 {
+                sender.send(n).await.unwrap();
+            }
+        });
+        while receiver.recv().await.is_some() {}
+        sends.await.unwrap();
+        let (sender, _receiver) = mpsc::channel(1);
+        sender.send(1).await.unwrap();
+        sender.send(2).await.unwrap();
+    };
+    drop(sim.spawn("main", program));
+    let report = sim.run().unwrap_err().to_string();
+    assert!(report.contains("nobody has used its other end yet"), "{report}");
+}

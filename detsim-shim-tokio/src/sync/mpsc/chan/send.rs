@@ -125,12 +125,9 @@ impl<'a> Sending<'a> {
         waker: Waker,
     ) {
         // Those who wait to send wait for the same receiver, and were told whenever that changed.
-        let receiver = match state.queue.is_empty() || state.listened {
-            true => state.last_received.party(Role::LastReceived),
-            false => None,
-        };
-        state.listened = false;
-        let parties = receiver.as_ref().map(std::slice::from_ref);
+        let is_told = !state.queue.is_empty() && !std::mem::take(&mut state.listened);
+        let receiver = state.last_received.party(Role::LastReceived);
+        let parties = (!is_told).then_some(receiver.as_slice());
         let object = &mut state.object;
         let waiter = Block::wait_too(kernel, object, operation, self.site, parties, waker);
         // What is free is not enough: it is the beginning of what this one waits for.
