@@ -94,7 +94,7 @@ pub(crate) fn cycle(
         }
         match kernel.advance(until) {
             Advance::Due(due) => {
-                if kernel.fire_wake() {
+                if due == Due::Timer && kernel.fire_wake() {
                     kernel.steps.uncount(); // as in `fire`
                     drop(kernel);
                 } else {
