@@ -1,7 +1,7 @@
 //! The one blocking core: who waits for what, and who has it.
 //!
 //! Owns: [`Object`] (identity and history of anything shared), [`Waiter`] (a queued wait), and when a
-//! wait stands in the wait graph ([`WaitGraph`]). Does not own: the queues themselves (each primitive
+//! wait stands in the wait graph (`block/graph.rs`). Does not own: the queues themselves (each primitive
 //! keeps its own, of `Waiter`s) or fairness.
 //! Invariants: a wait is recorded from [`Block::wait`] until [`Block::wake`] or [`Block::cancel`];
 //! an object is in the graph exactly while it has a waiter, so what nobody waits for costs nothing;

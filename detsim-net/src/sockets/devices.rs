@@ -76,7 +76,7 @@ impl Device for Faint {
     }
 }
 
-/// As [`leave`].
+/// As [`super::leave`], for a section of the simulation itself.
 #[inline]
 fn leave_own(mut section: Own<'_, World>) {
     let (world, kernel) = section.both();
