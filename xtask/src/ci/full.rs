@@ -1,12 +1,14 @@
-//! The steps of `ci --full`: the kernel's `unsafe` under tools that see what a test cannot, the page
+//! The steps of `ci --full`: lints for the other processor, the kernel's `unsafe` under tools that see what a test cannot, the page
 //! of a trace in a browser, its packets in Wireshark, and fuzzing.
 //!
 //! Each step first asks whether its tool is here, and is skipped with the name of the tool if it
 //! is not; the browser and tshark have to be there. None of them is installed or fetched from here.
 
+use std::path::Path;
+
 use crate::conformance;
 use crate::failure::Result;
-use crate::process;
+use crate::process::{self, Config};
 use crate::steps::{Outcome, Steps};
 use crate::tally::Tally;
 use crate::test::count_tests;
@@ -17,6 +19,7 @@ const KERNEL: &str = "--package=detsim-executor";
 pub(super) fn run(steps: &mut Steps) {
     steps.run("conformance", |tally| conformance::check(&[], tally));
     steps.run("tokio's supported releases", |_| super::releases::check());
+    steps.run("clippy for the other processor", |_| other_processor());
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
     steps.run("storage engines", engines);
@@ -24,6 +27,26 @@ pub(super) fn run(steps: &mut Steps) {
     steps.run("fuzz trace reader", |_| fuzz_traces());
     steps.run_plain("trace page in a browser", super::browser::check_page);
     steps.run_plain("packets in wireshark", super::capture::check_packets);
+}
+
+/// What is written for one processor alone is compiled nowhere else.
+const OTHER_PROCESSOR: &str = if cfg!(target_arch = "x86_64") {
+    "aarch64-unknown-linux-gnu"
+} else {
+    "x86_64-unknown-linux-gnu"
+};
+
+fn other_processor() -> Result<Outcome> {
+    let libdir = ["--print", "target-libdir", "--target", OTHER_PROCESSOR];
+    let libdir = process::output(process::program("rustc").args(libdir))?;
+    if !Path::new(libdir.trim()).is_dir() {
+        return skipped("its target is not installed");
+    }
+    for config in Config::BOTH {
+        let clippy = ["clippy", "--workspace", "--all-targets", "--target", OTHER_PROCESSOR];
+        process::run(config.cargo(&clippy, "").args(["--", "--deny=warnings"]))?;
+    }
+    Ok(Outcome::Passed)
 }
 
 fn memcheck(tally: &mut Tally) -> Result<Outcome> {

@@ -51,7 +51,7 @@ pub(super) fn stat(known: &Metadata) -> libc::stat64 {
     stat.st_dev = device(known);
     stat.st_ino = known.ino;
     stat.st_mode = mode(known);
-    stat.st_nlink = known.links.into();
+    stat.st_nlink = known.links as libc::nlink_t;
     (stat.st_uid, stat.st_gid) = (OWNER, OWNER);
     stat.st_size = known.size as i64;
     stat.st_blksize = BLOCK as _;
