@@ -10,14 +10,12 @@
 //! any time, in the destructors of a thread's other locals too.
 
 use std::cell::Cell;
-use std::task::Waker;
 
 use crate::attend::Finds;
 use crate::baton::Seat;
 pub(crate) use crate::bound::protocol::NOWHERE;
 use crate::bound::protocol::UNBOUND;
 use crate::lane::Lane;
-use crate::waker;
 
 /// What a thread that drives a simulation knows about itself.
 #[derive(Clone, Copy)]
@@ -107,20 +105,6 @@ pub(crate) fn end_poll() -> bool {
 pub(crate) fn yield_poll(word: u64) -> bool {
     HERE.with(|here| {
         let yields = here.polled.get() == word;
-        if yields {
-            here.polled.set(0);
-        }
-        yields
-    })
-}
-
-/// As [`yield_poll`], for the task of this waker.
-#[inline]
-pub(crate) fn yield_polled_with(waker: &Waker) -> bool {
-    HERE.with(|here| {
-        // First, for what is read before this has to be kept while the thread's place is found.
-        let word = here.polled.get();
-        let yields = word != 0 && waker::plain(waker) == Some(word);
         if yields {
             here.polled.set(0);
         }

@@ -125,10 +125,7 @@ impl Kernel {
             kernel.recorder.task(name, spawn.site, spawn.node, sig);
             Event::Spawned { task: TaskNumber(tag.number) }
         });
-        match self.plain && spawn.node == NodeId::NONE && group == 0 {
-            true => self.policy.push(index),
-            false => self.queue(index),
-        }
+        self.enqueue(index, spawn.node != NodeId::NONE || group != 0);
         tag
     }
 

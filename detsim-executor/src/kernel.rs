@@ -300,7 +300,14 @@ impl Kernel {
             return;
         }
         slot.queued = true;
-        match self.plain && !slot.marks.is_away() {
+        let is_away = slot.marks.is_away();
+        self.enqueue(index, is_away);
+    }
+
+    /// Puts a task that was just marked as queued where it belongs.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, index: u32, is_away: bool) {
+        match self.plain && !is_away {
             true => self.policy.push(index),
             false => self.queue(index),
         }
@@ -349,7 +356,7 @@ impl Kernel {
 
     /// Puts a task that was woken where it belongs: into the ready set, unless its node or its group
     /// does not run.
-    pub(crate) fn queue(&mut self, index: u32) {
+    fn queue(&mut self, index: u32) {
         let Some(slot) = self.tasks.get(index) else { return };
         if !self.nodes.runs(slot.node) {
             return self.nodes.park(slot.node, index);

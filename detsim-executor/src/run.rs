@@ -26,7 +26,7 @@ use crate::slot::BodyPtr;
 use crate::task::Slot;
 use crate::timer::Action;
 use crate::turn::Done;
-use std::mem::{self};
+use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;

@@ -12,7 +12,6 @@ use crate::threads;
 use crate::timer::{Action, TimerKey};
 use crate::waker;
 use std::future::Future;
-use std::hint;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -193,15 +192,13 @@ impl Future for YieldNow {
 /// The current task, which is about to return `Pending` to whoever polled it with `waker`, is ready
 /// again when its poll is over; any other waker than its own is woken at once. Compiled once.
 pub fn yield_with(waker: &Waker) {
-    if !here::yield_polled_with(waker) {
-        yield_slowly(hint::black_box(waker));
+    if !waker::ours(waker).is_some_and(here::yield_poll) {
+        wake_at_once(waker);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn yield_slowly(waker: &Waker) {
-    if !waker::ours(waker).is_some_and(here::yield_poll) {
-        waker.wake_by_ref();
-    }
+fn wake_at_once(waker: &Waker) {
+    waker.wake_by_ref();
 }

@@ -71,12 +71,6 @@ pub(crate) fn ours(waker: &Waker) -> Option<u64> {
         .then(|| waker.data().addr() as u64)
 }
 
-/// The word of a waker of ours, unless it is one that probes.
-#[inline]
-pub(crate) fn plain(waker: &Waker) -> Option<u64> {
-    ptr::eq(waker.vtable(), &raw const PLAIN).then(|| waker.data().addr() as u64)
-}
-
 /// The waker to keep from `cx`, inside a section: one of ours is made anew, since it is a word. A
 /// foreign one must have been cloned before the section, into `foreign`; where that is empty, the
 /// caller leaves the section, clones, and starts over.
