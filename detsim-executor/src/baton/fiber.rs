@@ -155,35 +155,53 @@ mod linux {
         }
     }
 
+    /// Leaves the registers that a call preserves on the stack of the fiber in `rdi`, and notes where.
+    macro_rules! leave_registers {
+        () => {
+            concat!(
+                "push rbp\n",
+                "push rbx\n",
+                "push r12\n",
+                "push r13\n",
+                "push r14\n",
+                "push r15\n",
+                "sub rsp, 8\n",
+                "stmxcsr [rsp]\n",
+                "fnstcw [rsp + 4]\n",
+                "rdfsbase rax\n",
+                "mov [rdi + {locals}], rax\n",
+                "mov [rdi + {stack}], rsp\n",
+            )
+        };
+    }
+
+    /// Takes from the stack what [`leave_registers`] has left there.
+    macro_rules! take_registers {
+        () => {
+            concat!(
+                "fldcw [rsp + 4]\n",
+                "ldmxcsr [rsp]\n",
+                "add rsp, 8\n",
+                "pop r15\n",
+                "pop r14\n",
+                "pop r13\n",
+                "pop r12\n",
+                "pop rbx\n",
+                "pop rbp\n",
+            )
+        };
+    }
+
     /// Leaves the registers that a call preserves on the stack of `from`, notes where, and takes those of
     /// `to` from its own.
     #[unsafe(naked)]
     unsafe extern "C" fn jump(from: &Fiber, to: &Fiber) {
         naked_asm!(
-            "push rbp",
-            "push rbx",
-            "push r12",
-            "push r13",
-            "push r14",
-            "push r15",
-            "sub rsp, 8",
-            "stmxcsr [rsp]",
-            "fnstcw [rsp + 4]",
-            "rdfsbase rax",
-            "mov [rdi + {locals}], rax",
-            "mov [rdi + {stack}], rsp",
+            leave_registers!(),
             "mov rax, [rsi + {locals}]",
             "wrfsbase rax",
             "mov rsp, [rsi + {stack}]",
-            "fldcw [rsp + 4]",
-            "ldmxcsr [rsp]",
-            "add rsp, 8",
-            "pop r15",
-            "pop r14",
-            "pop r13",
-            "pop r12",
-            "pop rbx",
-            "pop rbp",
+            take_registers!(),
             "ret",
             stack = const offset_of!(Fiber, stack),
             locals = const offset_of!(Fiber, locals),
@@ -195,18 +213,7 @@ mod linux {
     #[unsafe(naked)]
     unsafe extern "C" fn strand(me: &Fiber) {
         naked_asm!(
-            "push rbp",
-            "push rbx",
-            "push r12",
-            "push r13",
-            "push r14",
-            "push r15",
-            "sub rsp, 8",
-            "stmxcsr [rsp]",
-            "fnstcw [rsp + 4]",
-            "rdfsbase rax",
-            "mov [rdi + {locals}], rax",
-            "mov [rdi + {stack}], rsp",
+            leave_registers!(),
             // From this store on the stack is that of whoever jumps here.
             "mov r8, rdi",
             "lea rdi, [rdi + {afloat}]",
@@ -226,15 +233,7 @@ mod linux {
             "cmp dword ptr [rdi], {yes}",
             "je 2b",
             "mov rsp, [r8 + {stack}]",
-            "fldcw [rsp + 4]",
-            "ldmxcsr [rsp]",
-            "add rsp, 8",
-            "pop r15",
-            "pop r14",
-            "pop r13",
-            "pop r12",
-            "pop rbx",
-            "pop rbp",
+            take_registers!(),
             "ret",
             stack = const offset_of!(Fiber, stack),
             locals = const offset_of!(Fiber, locals),
