@@ -18,8 +18,8 @@ use crate::baton::is_programs;
 use crate::failure::Failure;
 use crate::group::GroupId;
 use crate::here;
-use crate::join::JoinError;
 use crate::kernel::Kernel;
+use crate::lost::JoinError;
 use crate::sim::Sim;
 use crate::waker::unpack;
 

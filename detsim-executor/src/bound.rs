@@ -75,10 +75,10 @@ impl<T> Bound<T> {
         cell
     }
 
-    /// As [`Self::new`], for a cell that a panic in it names by another place.
+    /// A cell of the simulation of this id.
     #[inline]
-    pub(crate) fn new_at(value: T, site: &'static Location<'static>) -> Self {
-        Self { site, ..Self::new(value) }
+    pub(crate) fn of_run(id: u64, value: T, site: &'static Location<'static>) -> Self {
+        Self { owner: AtomicU64::new(id), site, value: UnsafeCell::new(value) }
     }
 
     /// Enters the cell. Run no user code, and enter no other cell, while the section lives.

@@ -6,7 +6,7 @@
 use crate::SimTime;
 use crate::bound::kernel;
 use crate::event::NodeId;
-use crate::join::{Belongs, JoinHandle};
+use crate::join::{self, Belongs, JoinHandle};
 use crate::kernel::Kernel;
 use crate::sim::Sim;
 use std::future::Future;
@@ -49,7 +49,7 @@ pub fn system_now() -> SimTime {
     with(Kernel::read_system_clock).unwrap_or_else(|| outside())
 }
 
-/// Spawns a task on the node of whoever runs.
+/// Spawns a task on the node of whoever runs; an empty name is none.
 ///
 /// # Panics
 /// Where no simulation runs on this thread.
@@ -61,8 +61,10 @@ where
     F::Output: 'static,
 {
     let site = std::panic::Location::caller();
-    assert!(is_inside(), "{OUTSIDE}");
-    crate::join::spawn(future, Belongs { name, ..Belongs::default() }, site)
+    match name {
+        "" => join::spawn_here(future, site),
+        name => join::spawn(future, Belongs { name, ..Belongs::default() }, site),
+    }
 }
 
 /// What [`glance`] sees.

@@ -126,6 +126,11 @@ impl Groups {
         (group.generation == id.generation).then_some(group)
     }
 
+    #[inline(never)]
+    fn is_open(&self, id: GroupId) -> bool {
+        self.get(id).is_some_and(|group| group.is_open)
+    }
+
     /// Do the tasks of this group run?
     #[inline]
     pub(crate) fn runs(&self, index: u16) -> bool {
@@ -150,13 +155,27 @@ impl Groups {
     }
 
     /// Where a task of this group goes, and whether it may be stopped; the root's where it is closed.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn admit(&mut self, id: GroupId, free: bool) -> (u16, bool) {
-        let is_open = || self.get(id).is_some_and(|group| group.is_open);
-        let index = if id.index != 0 && is_open() { id.index } else { 0 };
+        let index = if id != GroupId::ROOT && self.is_open(id) { id.index } else { 0 };
         let group = &mut self.entries[usize::from(index)];
         *group.count(free) += 1;
         (index, group.preemptible)
+    }
+
+    /// Whether it says something to somebody when a task of the run's own group ends.
+    #[inline]
+    pub(crate) fn has_last(&self) -> bool {
+        self.entries.first().is_none_or(|root| root.alive == 1)
+    }
+
+    /// A task of the run's own group has ended, which is not its last.
+    #[inline]
+    pub(crate) fn leave_root(&mut self, polls: u32) {
+        if let Some(root) = self.entries.first_mut() {
+            root.polls += u64::from(polls);
+            root.alive -= 1;
+        }
     }
 
     /// A task has ended: who waits for the last one.
@@ -173,6 +192,13 @@ impl Groups {
             self.free.push(index);
         }
         waiter
+    }
+
+    /// Where tasks go that tasks of this group spawn.
+    #[inline(never)]
+    fn spawns_into(&self, index: u16) -> GroupId {
+        let id = self.id(index);
+        self.get(id).and_then(|group| group.spawns_into).unwrap_or(id)
     }
 
     fn id(&self, index: u16) -> GroupId {
@@ -200,11 +226,10 @@ impl Kernel {
     /// Where a task goes that is spawned now, unless another group is named.
     #[inline]
     pub fn spawning_group(&mut self) -> GroupId {
-        let group = self.current_group();
-        if group == GroupId::ROOT {
-            return group;
+        match self.current_slot().map_or(0, |slot| slot.group) {
+            0 => GroupId::ROOT,
+            index => self.groups.spawns_into(index),
         }
-        self.groups.get(group).and_then(|group| group.spawns_into).unwrap_or(group)
     }
 
     /// Virtual time, where what runs is of the root's group, or outside of a task.
@@ -235,7 +260,7 @@ impl Kernel {
 
     /// Whether the group takes tasks.
     pub fn is_open(&self, group: GroupId) -> bool {
-        self.groups.get(group).is_some_and(|group| group.is_open)
+        self.groups.is_open(group)
     }
 
     /// Whether what runs is a task that its group holds back where nobody drives it.

@@ -1,27 +1,29 @@
 //! Spawning, and the handle to what was spawned.
 //!
-//! Owns: [`JoinHandle`], [`AbortHandle`], [`JoinError`]. Does not own: the task. Invariants: as in
+//! Owns: [`JoinHandle`], [`AbortHandle`]. Does not own: the task, or why it gave no result ([`crate::lost`]). Invariants: as in
 //! tokio, a handle may be moved to any thread, and dropping it detaches the task; a panic reaches
 //! the handle, and where there is none it fails the run.
 
 use crate::baton::Aborts;
 use crate::block::TaskTag;
+use crate::bound::kernel;
 use crate::budget::Price;
 use crate::context;
 use crate::event::{Event, NodeId, TaskNumber};
 use crate::failure::Failure;
 use crate::group::GroupId;
 use crate::kernel::{Kernel, Preempt};
+use crate::lane::Lane;
+use crate::lost::JoinError;
 use crate::rng::fold;
 use crate::run;
-use crate::slot::{self, AbortPtr, BodyPtr, JoinPtr, Lost};
+use crate::slot::{self, AbortPtr, JoinPtr};
 use crate::task::{Begin, Spawn};
-use std::any::Any;
+use std::any::type_name;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 /// Waits for the end of a task.
@@ -29,8 +31,7 @@ use std::task::{Context, Poll};
 pub struct JoinHandle<T> {
     /// There until the handle has its result, or is dropped.
     task: Option<JoinPtr<T>>,
-    tag: TaskTag,
-    site: &'static Location<'static>,
+    number: u32,
 }
 
 /// Aborts a task, without waiting for it.
@@ -38,22 +39,7 @@ pub struct JoinHandle<T> {
 pub struct AbortHandle {
     /// There unless the handle that this came from had its result already.
     task: Option<AbortPtr>,
-    tag: TaskTag,
-}
-
-/// Why a task gave no result.
-pub struct JoinError {
-    task: TaskNumber,
-    cause: Cause,
-}
-
-enum Cause {
-    Aborted,
-    /// The lock is for `Sync` alone: a payload is only `Send`.
-    Panicked {
-        message: String,
-        payload: Mutex<Box<dyn Any + Send>>,
-    },
+    number: u32,
 }
 
 /// Where a task belongs, and what it is called.
@@ -70,8 +56,27 @@ pub(crate) struct Belongs<'a> {
     pub(crate) free: bool,
 }
 
-/// Spawns a task. A simulation runs on this thread.
+/// Spawns a task, on the node and into the group of whoever runs.
+///
+/// # Panics
+/// Where no simulation runs on this thread.
 #[inline]
+#[track_caller]
+pub(crate) fn spawn_here<F>(future: F, site: &'static Location<'static>) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+{
+    let Some(mut kernel) = kernel::enter() else { context::outside() };
+    let slot = kernel.enroll_here(type_name::<F>(), site);
+    place(&mut kernel, slot, future, site)
+}
+
+/// Spawns a task where it belongs.
+///
+/// # Panics
+/// Where no simulation runs on this thread.
+#[inline]
+#[track_caller]
 pub(crate) fn spawn<F>(
     future: F,
     belongs: Belongs<'_>,
@@ -80,38 +85,58 @@ pub(crate) fn spawn<F>(
 where
     F: Future + 'static,
 {
-    let (body, task) = slot::boxed(future, site);
-    let type_name = std::any::type_name::<F>();
-    let tag = enroll(body, type_name, &belongs, site);
-    JoinHandle { task: Some(task), tag, site }
+    let Some(mut kernel) = kernel::enter() else { context::outside() };
+    let (slot, lives) = kernel.enroll(type_name::<F>(), &belongs, site);
+    let handle = place(&mut kernel, slot, future, site);
+    drop(kernel);
+    if !lives {
+        run::drop_task(slot);
+    }
+    handle
 }
 
-/// Compiled once: everything about a spawn that does not depend on the future's type.
-#[inline(never)]
-fn enroll(
-    body: BodyPtr,
-    type_name: &'static str,
-    belongs: &Belongs<'_>,
+/// Puts the future of a task that was enrolled into its slot.
+#[inline(always)]
+fn place<F>(
+    kernel: &mut Kernel,
+    slot: u32,
+    future: F,
     site: &'static Location<'static>,
-) -> TaskTag {
-    let Belongs { name, node, group, main, free } = *belongs;
-    let enroll = |kernel: &mut Kernel| {
-        let name = if name.is_empty() { 0 } else { kernel.names.number(name) };
-        let node = node.unwrap_or_else(|| kernel.current_node());
-        let group = group.unwrap_or_else(|| kernel.spawning_group());
-        let tag = kernel.enroll(Spawn { site, type_name, name, node, group, main, free }, body);
-        (tag, main || group == GroupId::ROOT || kernel.is_open(group))
-    };
-    let (tag, lives) = context::with(enroll).unwrap_or_else(|| context::outside());
-    if !lives {
-        run::drop_task(crate::waker::unpack(tag.word).1);
-    }
-    tag
+) -> JoinHandle<F::Output>
+where
+    F: Future + 'static,
+{
+    let word = kernel.tasks.word(slot);
+    let (body, task) = slot::boxed(kernel, word, future, site);
+    JoinHandle { task: Some(task), number: kernel.tasks.embody(slot, body) }
 }
 
 impl Kernel {
+    /// Enrolls a task on the node and in the group of whoever runs. Its future is yet to come.
+    #[inline(never)]
+    fn enroll_here(&mut self, type_name: &'static str, site: &'static Location<'static>) -> u32 {
+        let (node, group) = (self.current_node(), self.spawning_group());
+        self.admit(Spawn { site, type_name, name: 0, node, group, main: false, free: false })
+    }
+
+    /// Enrolls a task. Its future is yet to come; false where that is to be dropped at once.
+    #[inline(never)]
+    fn enroll(
+        &mut self,
+        type_name: &'static str,
+        belongs: &Belongs<'_>,
+        site: &'static Location<'static>,
+    ) -> (u32, bool) {
+        let Belongs { name, node, group, main, free } = *belongs;
+        let name = if name.is_empty() { 0 } else { self.names.number(name) };
+        let node = node.unwrap_or_else(|| self.current_node());
+        let group = group.unwrap_or_else(|| self.spawning_group());
+        let slot = self.admit(Spawn { site, type_name, name, node, group, main, free });
+        (slot, main || group == GroupId::ROOT || self.is_open(group))
+    }
+
     #[inline(always)]
-    fn enroll(&mut self, spawn: Spawn, body: BodyPtr) -> TaskTag {
+    fn admit(&mut self, spawn: Spawn) -> u32 {
         if self.tasks.alive() >= self.limits.tasks {
             self.fail(Failure::too_many_tasks(self, spawn.site));
         }
@@ -119,14 +144,14 @@ impl Kernel {
         let history = fold(sig, self.current_history());
         let (group, preemptible) = self.groups.admit(spawn.group, spawn.main || spawn.free);
         let stops = preemptible && self.preempt == Preempt::Ops;
-        let (index, tag) = self.tasks.enroll(spawn, group, body, Begin { sig, history, stops });
+        let slot = self.tasks.enroll(&spawn, group, Begin { sig, history, stops });
         self.record_with(|kernel| {
             let name = kernel.names.text(spawn.name).unwrap_or_default();
             kernel.recorder.task(name, spawn.site, spawn.node, sig);
-            Event::Spawned { task: TaskNumber(tag.number) }
+            Event::Spawned { task: TaskNumber(kernel.tasks.tag(slot).number) }
         });
-        self.enqueue(index, spawn.node != NodeId::NONE || group != 0);
-        tag
+        self.enqueue(slot, spawn.node != NodeId::NONE || group != 0);
+        slot
     }
 
     /// Has the task of this word dropped instead of polled, the next time it is its turn.
@@ -150,16 +175,17 @@ impl Kernel {
 impl<T> JoinHandle<T> {
     /// Aborts the task: its future is dropped where it waits. A task that has ended stays ended.
     pub fn abort(&self) {
-        crate::lane::Lane::abort(self.tag.word);
+        Lane::abort(self.word());
     }
 
     /// A handle that can only abort.
     pub fn abort_handle(&self) -> AbortHandle {
-        AbortHandle { task: self.task.as_ref().map(JoinPtr::abort), tag: self.tag }
+        AbortHandle { task: self.task.as_ref().map(JoinPtr::abort), number: self.number }
     }
 
-    pub(crate) fn tag(&self) -> TaskTag {
-        self.tag
+    /// The word of the task, or nobody's.
+    pub(crate) fn word(&self) -> u64 {
+        self.task.as_ref().map_or(TaskTag::NOBODY.word, |task| task.get().word())
     }
 
     /// Whether the task has ended.
@@ -169,14 +195,16 @@ impl<T> JoinHandle<T> {
 
     /// The number of the task.
     pub fn number(&self) -> TaskNumber {
-        TaskNumber(self.tag.number)
+        TaskNumber(self.number)
     }
 }
 
 impl AbortHandle {
     /// Aborts the task.
     pub fn abort(&self) {
-        crate::lane::Lane::abort(self.tag.word);
+        if let Some(task) = &self.task {
+            Lane::abort(task.word());
+        }
     }
 
     /// Whether the task has ended.
@@ -186,13 +214,13 @@ impl AbortHandle {
 
     /// The number of the task.
     pub fn number(&self) -> TaskNumber {
-        TaskNumber(self.tag.number)
+        TaskNumber(self.number)
     }
 }
 
 impl fmt::Debug for AbortHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AbortHandle").field("id", &self.tag.number).finish_non_exhaustive()
+        f.debug_struct("AbortHandle").field("id", &self.number).finish_non_exhaustive()
     }
 }
 
@@ -214,107 +242,31 @@ impl<T> JoinHandle<T> {
 
     #[inline]
     fn join(&mut self, price: Price, cx: &mut Context<'_>) -> Poll<Option<Result<T, JoinError>>> {
-        let joined = JoinPtr::join(&mut self.task, price, cx, self.site, self.tag);
-        let task = TaskNumber(self.tag.number);
+        let task = TaskNumber(self.number);
+        let joined = JoinPtr::join(&mut self.task, price, cx);
         joined.map(|out| Some(out?.map_err(|lost| JoinError::new(task, lost))))
+    }
+
+    /// The handle goes before it has its result.
+    fn detach(task: JoinPtr<T>, number: u32) {
+        let lost = task.leave(Some(number));
+        if let Some((task, message)) = lost.and_then(|lost| lost.panic()) {
+            context::with(|kernel| kernel.fail_unheard(Failure::panicked(kernel, task, message)));
+        }
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
+    #[inline]
     fn drop(&mut self) {
-        let number = Some(self.tag.number);
-        let lost = self.task.take().and_then(|task| task.leave(number));
-        if let Some(Lost::Panicked(payload)) = lost {
-            let message = message_of(&*payload);
-            let tag = self.tag;
-            context::with(|kernel| kernel.fail_unheard(Failure::panicked(kernel, tag, message)));
+        if let Some(task) = self.task.take() {
+            Self::detach(task, self.number);
         }
     }
 }
 
 impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JoinHandle").field("id", &self.tag.number).finish_non_exhaustive()
+        f.debug_struct("JoinHandle").field("id", &self.number).finish_non_exhaustive()
     }
-}
-
-impl JoinError {
-    fn new(task: TaskNumber, lost: Lost) -> Self {
-        let cause = match lost {
-            Lost::Aborted => Cause::Aborted,
-            Lost::Panicked(payload) => {
-                Cause::Panicked { message: message_of(&*payload), payload: Mutex::new(payload) }
-            }
-        };
-        Self { task, cause }
-    }
-
-    /// The task was aborted, or its node went down.
-    pub fn is_cancelled(&self) -> bool {
-        matches!(self.cause, Cause::Aborted)
-    }
-
-    /// The task panicked.
-    pub fn is_panic(&self) -> bool {
-        matches!(self.cause, Cause::Panicked { .. })
-    }
-
-    /// What the task panicked with.
-    ///
-    /// # Panics
-    /// Where it did not panic.
-    #[track_caller]
-    pub fn into_panic(self) -> Box<dyn Any + Send> {
-        self.try_into_panic().expect("`JoinError` reason is not a panic.")
-    }
-
-    /// What the task panicked with, or this error back.
-    ///
-    /// # Errors
-    /// Where it did not panic.
-    pub fn try_into_panic(self) -> Result<Box<dyn Any + Send>, Self> {
-        match self.cause {
-            Cause::Panicked { payload, .. } => {
-                Ok(payload.into_inner().unwrap_or_else(PoisonError::into_inner))
-            }
-            Cause::Aborted => Err(self),
-        }
-    }
-
-    /// The number of the task.
-    pub fn number(&self) -> TaskNumber {
-        self.task
-    }
-}
-
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.cause {
-            Cause::Aborted => write!(f, "task {} was cancelled", self.task.0),
-            Cause::Panicked { message, .. } => {
-                write!(f, "task {} panicked with message {message:?}", self.task.0)
-            }
-        }
-    }
-}
-
-impl fmt::Debug for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let id = self.task.0;
-        match &self.cause {
-            Cause::Aborted => write!(f, "JoinError::Cancelled(Id({id}))"),
-            Cause::Panicked { message, .. } => {
-                write!(f, "JoinError::Panic(Id({id}), {message:?}, ...)")
-            }
-        }
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-/// The text of a panic.
-pub fn message_of(payload: &(dyn Any + Send)) -> String {
-    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "a panic without a text".to_owned())
 }

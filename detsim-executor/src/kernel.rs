@@ -5,10 +5,11 @@
 //! run loop ([`crate::run`]) or the handle ([`crate::Sim`]). Invariants: touched by the baton
 //! holder alone; never borrowed while user code runs; memory is reused from run to run.
 
+mod signature;
 mod stop;
 
 use crate::baton::Threads;
-use crate::block::{Object, OpKind, ResourceKind, TaskTag, Wait, WaitGraph};
+use crate::block::{Object, OpKind, TaskTag, Wait, WaitGraph};
 use crate::choice::{Anchor, Choice, Choices, Records};
 use crate::clock::{Apart, POLL_NS};
 use crate::deferred::Deferred;
@@ -20,17 +21,16 @@ use crate::limits::{Limits, Steps};
 use crate::names::Names;
 use crate::node::Nodes;
 use crate::queue::Queue;
-use crate::rng::{Stream, fold, hash_bytes};
+use crate::rng::{Stream, fold};
 use crate::scheduler::{Pick, Policy, Ready, Strategy};
 use crate::signal::Handlers;
 use crate::sim::Shared;
 use crate::site::SiteCache;
 use crate::slot::Memory;
-use crate::task::{Ordinals, Slot, Spawn, Tasks};
+use crate::task::{Ordinals, Slot, Tasks};
 use crate::trace::{Recorder, RunHash, Trace};
 use crate::waker::{self, unpack};
 use std::mem;
-use std::panic::Location;
 use std::rc::{Rc, Weak};
 use std::task::Waker;
 
@@ -288,6 +288,11 @@ impl Kernel {
         self.tasks.tag(slot)
     }
 
+    /// The tag of the task of this word; nobody's where that has ended.
+    pub(crate) fn tag_of_word(&self, word: u64) -> TaskTag {
+        self.tasks.live(word).map_or(TaskTag::NOBODY, |_| self.tag_of(unpack(word).1))
+    }
+
     /// Makes the task of this word ready; a word of the past does nothing.
     #[inline]
     pub fn wake(&mut self, word: u64) {
@@ -440,44 +445,6 @@ impl Kernel {
             object: self.recorder.object(object),
         };
         self.push_event(event);
-    }
-
-    // ------------------------------------------------------------ signatures
-
-    /// The signature of a task to be spawned by whoever runs now.
-    #[inline]
-    pub(crate) fn task_signature(&mut self, spawn: &Spawn) -> u64 {
-        let mut place = self.sites.spawn(spawn.site, spawn.type_name);
-        // Blocks of one function share their type's name; a name of its own tells a task apart.
-        if let Some(name) = self.names.text(spawn.name) {
-            place = fold(place, hash_bytes(name.as_bytes()));
-        }
-        self.child_signature(place)
-    }
-
-    /// The signature of an object created by whoever runs now.
-    pub(crate) fn object_signature(
-        &mut self,
-        site: &'static Location<'static>,
-        kind: ResourceKind,
-    ) -> u64 {
-        let place = fold(self.sites.file(site), kind as u64 + 0x0B1E);
-        self.child_signature(place)
-    }
-
-    #[inline]
-    fn child_signature(&mut self, place: u64) -> u64 {
-        match self.tasks.get(self.current).map(|slot| slot.sig) {
-            Some(parent) => {
-                let ordinal = self.tasks.ordinal(self.current, place);
-                fold(fold(parent, place), u64::from(ordinal))
-            }
-            None => fold(place, u64::from(self.root_ordinals.next(place))),
-        }
-    }
-
-    pub(crate) fn site_hash(&mut self, site: &'static Location<'static>) -> u64 {
-        self.sites.site(site)
     }
 
     // ------------------------------------------------------------ events

@@ -16,9 +16,9 @@ use crate::context;
 use crate::event::{Event, TaskNumber};
 use crate::failure::Failure;
 use crate::here;
-use crate::join::message_of;
 use crate::kernel::{Kernel, NO_TASK};
 use crate::lane::Lane;
+use crate::lost::message_of;
 use crate::queue::Due;
 use crate::run::poll::{Fallen, cancel, take_turn};
 use crate::sim::{Report, Shared, Sim};
@@ -189,7 +189,13 @@ fn take_turns(
                     }
                     end_turn(kernel, Done::Waits(body), main)
                 }
-                Done::Ended(body) => end_turn(enter(), Done::Ended(body), main),
+                Done::Ended(body) => {
+                    kernel = enter();
+                    if body.is_none() && kernel.finish_plainly() {
+                        break;
+                    }
+                    end_turn(kernel, Done::Ended(body), main)
+                }
             };
             match ended {
                 Continue(next) => kernel = next,

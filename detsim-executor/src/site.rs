@@ -49,13 +49,18 @@ impl SiteCache {
         site: &'static Location<'static>,
         type_name: &'static str,
     ) -> u64 {
-        let place = std::ptr::from_ref(site) as usize;
-        let key = (place, type_name.as_ptr() as usize, type_name.len());
-        let index = ((place >> 3) ^ (key.1 >> 2)) % SPAWNS;
-        if self.spawns[index].0 != key {
-            self.spawns[index] = (key, fold(self.file(site), self.text(type_name)));
-        }
-        self.spawns[index].1
+        let (key, index) = spawn_key(site, type_name);
+        let (known, hash) = &self.spawns[index];
+        if *known == key { *hash } else { self.spawn_anew(site, type_name) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spawn_anew(&mut self, site: &'static Location<'static>, type_name: &'static str) -> u64 {
+        let hash = fold(self.file(site), self.text(type_name));
+        let (key, index) = spawn_key(site, type_name);
+        self.spawns[index] = (key, hash);
+        hash
     }
 
     /// The hash of a static string, such as a type's name.
@@ -72,6 +77,14 @@ impl SiteCache {
         }
         entry.1
     }
+}
+
+/// The key of a place together with what is spawned there, and its only place in the cache.
+#[inline]
+fn spawn_key(site: &'static Location<'static>, type_name: &'static str) -> (SpawnKey, usize) {
+    let place = std::ptr::from_ref(site) as usize;
+    let name = type_name.as_ptr() as usize;
+    ((place, name, type_name.len()), ((place >> 3) ^ (name >> 2)) % SPAWNS)
 }
 
 fn hash_site(site: &Location<'_>) -> u64 {

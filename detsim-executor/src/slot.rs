@@ -7,17 +7,19 @@
 //! frees, on whatever thread; results and wakers leave the cell before they are dropped.
 #![expect(unsafe_code, reason = "one allocation for future and result, polled through a pointer")]
 
+mod handle;
 mod memory;
 
+pub(crate) use self::handle::{AbortPtr, JoinPtr};
+use self::memory::Class;
 pub(crate) use self::memory::Memory;
 use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
-use crate::bound::{Bound, In};
+use crate::bound::{Bound, In, kernel};
 use crate::budget::Price;
-use crate::context;
 use crate::here;
 use crate::kernel::Kernel;
+use crate::lost::Lost;
 use std::alloc::Layout;
-use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::future::Future;
@@ -25,14 +27,7 @@ use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll, Waker, ready};
-
-/// Why a task has no result.
-#[derive(Debug)]
-pub(crate) enum Lost {
-    Aborted,
-    Panicked(Box<dyn Any + Send>),
-}
+use std::task::{Context, Poll, Waker};
 
 /// What a poll has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,21 +53,20 @@ pub(crate) trait Body {
     fn release(&self) -> bool;
     /// There is a result, or it is lost.
     fn is_finished(&self) -> bool;
-    /// What the allocation was asked for.
-    fn layout(&self) -> Layout;
+    /// The word of the task; matches nothing once that has ended.
+    fn word(&self) -> u64;
+    /// Which memory the allocation is of.
+    fn class(&self) -> &'static Class;
 }
+
+/// See [`Joinable::join`].
+type Joined<T> = Poll<Option<(Result<T, Lost>, bool)>>;
 
 /// What a join handle sees of a task.
 pub(crate) trait Joinable<T>: Body {
     /// Waits for the result; `None` where the current task cannot pay for it. With the result goes the
     /// handle's share of the ownership: true for the last owner.
-    fn join(
-        &self,
-        price: Price,
-        cx: &mut Context<'_>,
-        site: &'static Location<'static>,
-        task: TaskTag,
-    ) -> Poll<Option<(Result<T, Lost>, bool)>>;
+    fn join(&self, price: Price, cx: &mut Context<'_>) -> Joined<T>;
     /// The handle of the task, of this number, goes, and with it one owner. An unread panic comes back,
     /// for somebody to hear of it; and true for the last owner.
     fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool);
@@ -149,118 +143,6 @@ impl fmt::Debug for BodyPtr {
     }
 }
 
-/// A join handle's pointer to a task: owns one count.
-pub(crate) struct JoinPtr<T>(NonNull<dyn Joinable<T>>);
-
-// SAFETY: what the pointer leads to is reached through the biased cell only (the future is not
-// touched by handles), and a result of type T may cross threads.
-unsafe impl<T: Send> Send for JoinPtr<T> {}
-// SAFETY: as above; every access through a shared handle is a section of the cell.
-unsafe impl<T: Send> Sync for JoinPtr<T> {}
-
-impl<T> JoinPtr<T> {
-    pub(crate) fn get(&self) -> &dyn Joinable<T> {
-        // SAFETY: the count that this handle owns keeps the allocation alive.
-        unsafe { self.0.as_ref() }
-    }
-
-    /// See [`Joinable::join`]. A handle that has its result has no task any more.
-    #[inline]
-    pub(crate) fn join(
-        this: &mut Option<Self>,
-        price: Price,
-        cx: &mut Context<'_>,
-        site: &'static Location<'static>,
-        task: TaskTag,
-    ) -> Poll<Option<Result<T, Lost>>> {
-        let Some(handle) = this else {
-            panic!("detsim: a JoinHandle was polled after it had given its result")
-        };
-        let Some((out, last)) = ready!(handle.get().join(price, cx, site, task)) else {
-            return Poll::Ready(None);
-        };
-        let gone = this.take().map(ManuallyDrop::new);
-        if let (true, Some(gone)) = (last, gone) {
-            // SAFETY: the handle's count was given up with the result, as the last one, and the pointer
-            // to the task has just been taken out of the handle. A task with a result has no future, and
-            // this one has no result any more: nothing is left in it to drop.
-            unsafe { give_back(gone.0 as NonNull<dyn Body>) }
-        }
-        Poll::Ready(Some(out))
-    }
-}
-
-impl<T> JoinPtr<T> {
-    /// Another owner, who does not see the result.
-    pub(crate) fn abort(&self) -> AbortPtr {
-        self.get().keep();
-        AbortPtr(self.0 as NonNull<dyn Body>)
-    }
-}
-
-/// An abort handle's pointer to a task: owns one count.
-pub(crate) struct AbortPtr(NonNull<dyn Body>);
-
-// SAFETY: the pointer leads to the biased cell only. What a last owner frees holds nothing of the
-// task's own: the future is dropped where the task ends, and a result is the join handle's, which takes
-// it along when it goes.
-unsafe impl Send for AbortPtr {}
-// SAFETY: as above; every access is a section of the cell.
-unsafe impl Sync for AbortPtr {}
-
-impl AbortPtr {
-    /// Whether the task has ended.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.get().is_finished()
-    }
-
-    fn get(&self) -> &dyn Body {
-        // SAFETY: the count that this pointer owns keeps the allocation alive.
-        unsafe { self.0.as_ref() }
-    }
-}
-
-impl Clone for AbortPtr {
-    fn clone(&self) -> Self {
-        self.get().keep();
-        Self(self.0)
-    }
-}
-
-impl Drop for AbortPtr {
-    fn drop(&mut self) {
-        if self.get().release() {
-            // SAFETY: this pointer's count was given up just now; nothing uses it again.
-            unsafe { free(self.0) };
-        }
-    }
-}
-
-impl<T> JoinPtr<T> {
-    /// The handle of the task of this number goes: an unread panic comes back.
-    #[inline]
-    pub(crate) fn leave(self, number: Option<u32>) -> Option<Lost> {
-        ManuallyDrop::new(self).give_up(number)
-    }
-
-    /// Called once, by `leave` or by `drop`.
-    #[inline]
-    fn give_up(&mut self, number: Option<u32>) -> Option<Lost> {
-        let (lost, last) = self.get().leave(number);
-        if last {
-            // SAFETY: this handle's count was given up just now; nothing uses the pointer again.
-            unsafe { free(self.0 as NonNull<dyn Body>) };
-        }
-        lost
-    }
-}
-
-impl<T> Drop for JoinPtr<T> {
-    fn drop(&mut self) {
-        self.give_up(None);
-    }
-}
-
 /// What is left of a result that nobody reads, of the task of this number. Its destructor may panic,
 /// which is nobody's panic.
 fn unread<T>(out: Result<T, Lost>, number: Option<u32>) -> Option<Lost> {
@@ -295,13 +177,11 @@ unsafe fn free(task: NonNull<dyn Body>) {
 /// # Safety
 /// As of [`free`], and nothing is left in the task that is to be dropped.
 unsafe fn give_back(task: NonNull<dyn Body>) {
-    // SAFETY: nobody else has the task; `boxed` took the memory with this layout.
+    // SAFETY: nobody else has the task; `boxed` took the memory as one of this class.
     unsafe {
-        let layout = task.as_ref().layout();
-        let block = task.cast::<u8>();
-        if context::with(|kernel| Memory::give(Some(&mut kernel.memory), block, layout)).is_none() {
-            Memory::give(None, block, layout);
-        }
+        let class = task.as_ref().class();
+        let mut kernel = kernel::enter();
+        Memory::give(kernel.as_mut().map(|kernel| &mut kernel.memory), task.cast(), class);
     }
 }
 
@@ -331,6 +211,12 @@ impl<T> Join<T> {
         self.owners == 0
     }
 
+    /// The task is to have its result from its own poll, and a handle wants it that nobody waits with.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        !self.done && self.wanted && self.waiting.is_none()
+    }
+
     /// Takes in the result, unless there is one, or nobody wants it.
     #[inline]
     fn settle(&mut self, out: &mut Option<Result<T, Lost>>, kernel: Option<&Kernel>) {
@@ -355,44 +241,48 @@ impl<T> Join<T> {
 #[repr(C)]
 struct Cell<F: Future> {
     future: UnsafeCell<Option<F>>,
+    word: u64,
     join: Bound<Join<F::Output>>,
 }
 
-/// Boxes a future as a task: the run loop's pointer and the handle's.
-pub(crate) fn boxed<F>(future: F, site: &'static Location<'static>) -> (BodyPtr, JoinPtr<F::Output>)
+/// Boxes a future as the task of this word: the run loop's pointer and the handle's.
+#[inline]
+pub(crate) fn boxed<F>(
+    kernel: &mut Kernel,
+    word: u64,
+    future: F,
+    site: &'static Location<'static>,
+) -> (BodyPtr, JoinPtr<F::Output>)
 where
     F: Future + 'static,
 {
+    let cell = Memory::take(&mut kernel.memory, Cell::<F>::CLASS).cast::<Cell<F>>();
     let join = Join { out: None, history: 0, waiting: None, owners: 2, wanted: true, done: false };
-    let future = UnsafeCell::new(Some(future));
-    let layout = Layout::new::<Cell<F>>();
-    let block = context::with(|kernel| Memory::take(Some(&mut kernel.memory), layout));
-    let block = block.unwrap_or_else(|| Memory::take(None, layout));
-    let cell = block.cast::<Cell<F>>();
-    // SAFETY: the block has the layout of a cell, and is ours.
-    unsafe { cell.write(Cell { future, join: Bound::new_at(join, site) }) };
-    (BodyPtr(cell as NonNull<dyn Body>), JoinPtr(cell as NonNull<dyn Joinable<F::Output>>))
+    let (future, join) = (UnsafeCell::new(Some(future)), Bound::of_run(kernel.id(), join, site));
+    // SAFETY: the block is one of the class of a cell, and is ours.
+    unsafe { cell.write(Cell { future, word, join }) };
+    (BodyPtr(cell as NonNull<dyn Body>), JoinPtr::new(cell))
 }
 
 impl<F: Future> Cell<F> {
+    const CLASS: &'static Class = &Class::of(Layout::new::<Self>());
+
     /// The future has its output. Out of line: a poll that is pending, as most are, has nothing to save
     /// for this.
     #[inline(never)]
     fn complete(&self, out: F::Output) -> Polled {
         self.cancel();
-        let mut out = Some(Ok(out));
         if let Some(mut join) = self.join.enter_own()
             && let (state, kernel) = join.both()
-            && !state.done
-            && state.wanted
-            && state.waiting.is_none()
+            && state.is_plain()
         {
             // Nothing is left that could panic: the run loop's share goes at once, the handle's stays.
-            state.settle(&mut out, Some(kernel));
+            (state.done, state.history) = (true, kernel.current_history());
             state.owners -= 1;
+            mem::forget(state.out.replace(Ok(out)));
             return Polled::Left;
         }
-        drop(self.settle(out));
+        drop(self.settle(Some(Ok(out))));
         Polled::Ended
     }
 
@@ -408,21 +298,44 @@ impl<F: Future> Cell<F> {
         out
     }
 
-    /// The current task waits, at `site`, for this one, whose tag is `task`.
-    #[inline]
-    fn wait(
-        &self,
-        join: &mut In<'_, Join<F::Output>>,
-        site: &'static Location<'static>,
-        task: TaskTag,
-        waker: Waker,
-    ) {
+    /// As [`Joinable::join`], wherever this is, and where the task has no result yet.
+    #[inline(never)]
+    fn join_slowly(&self, price: Price, cx: &mut Context<'_>) -> Joined<F::Output> {
+        let mut foreign: Option<Waker> = None;
+        loop {
+            let mut join = self.join.enter();
+            let (state, kernel) = join.both();
+            if kernel.as_ref().is_some_and(|kernel| !kernel.affords(price)) {
+                return Poll::Ready(None);
+            }
+            if let Some(out) = state.out.take() {
+                if let Some(kernel) = kernel {
+                    kernel.follow(state.history, OpKind::Join);
+                    kernel.pay(price);
+                }
+                return Poll::Ready(Some((out, state.release())));
+            }
+            let Some(waker) = crate::waker::storable(cx, &mut foreign) else {
+                drop(join);
+                foreign = Some(cx.waker().clone());
+                continue;
+            };
+            self.wait(&mut join, waker);
+            return Poll::Pending;
+        }
+    }
+
+    /// The current task waits for this one.
+    fn wait(&self, join: &mut In<'_, Join<F::Output>>, waker: Waker) {
         let (state, kernel) = join.both();
+        let site = self.join.site();
         let old = match &mut state.waiting {
             Some(waiting) => Some(Block::renew(kernel, &mut waiting.waiter, waker)),
             None => {
+                let task =
+                    kernel.as_ref().map_or(TaskTag::NOBODY, |kernel| kernel.tag_of_word(self.word));
                 let party = Party { task, role: Role::Runs, site, count: 1 };
-                let mut object = Object::new(ResourceKind::Task, self.join.site());
+                let mut object = Object::new(ResourceKind::Task, site);
                 let waiter = Block::wait(kernel, &mut object, OpKind::Join, site, &[party], waker);
                 state.waiting = Some(Box::new(Waiting { object, waiter }));
                 None
@@ -469,19 +382,17 @@ impl<F: Future> Body for Cell<F> {
         self.join.enter().done
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Self>()
+    fn word(&self) -> u64 {
+        self.word
+    }
+
+    fn class(&self) -> &'static Class {
+        Self::CLASS
     }
 }
 
 impl<F: Future> Joinable<F::Output> for Cell<F> {
-    fn join(
-        &self,
-        price: Price,
-        cx: &mut Context<'_>,
-        site: &'static Location<'static>,
-        task: TaskTag,
-    ) -> Poll<Option<(Result<F::Output, Lost>, bool)>> {
+    fn join(&self, price: Price, cx: &mut Context<'_>) -> Joined<F::Output> {
         if let Some(mut join) = self.join.enter_own()
             && let (state, kernel) = join.both()
             && state.out.is_some()
@@ -492,28 +403,7 @@ impl<F: Future> Joinable<F::Output> for Cell<F> {
             kernel.pay(price);
             return Poll::Ready(Some((out, state.release())));
         }
-        let mut foreign: Option<Waker> = None;
-        loop {
-            let mut join = self.join.enter();
-            let (state, kernel) = join.both();
-            if kernel.as_ref().is_some_and(|kernel| !kernel.affords(price)) {
-                return Poll::Ready(None);
-            }
-            if let Some(out) = state.out.take() {
-                if let Some(kernel) = kernel {
-                    kernel.follow(state.history, OpKind::Join);
-                    kernel.pay(price);
-                }
-                return Poll::Ready(Some((out, state.release())));
-            }
-            let Some(waker) = crate::waker::storable(cx, &mut foreign) else {
-                drop(join);
-                foreign = Some(cx.waker().clone());
-                continue;
-            };
-            self.wait(&mut join, site, task, waker);
-            return Poll::Pending;
-        }
+        self.join_slowly(price, cx)
     }
 
     fn leave(&self, number: Option<u32>) -> (Option<Lost>, bool) {

@@ -12,6 +12,7 @@ use crate::event::NodeId;
 use crate::group::GroupId;
 use crate::slot::BodyPtr;
 use crate::waker::{GENERATION_MAX, SLOT_BITS, pack, unpack};
+use std::mem;
 use std::panic::Location;
 
 /// What a task is spawned with.
@@ -97,6 +98,12 @@ impl Marks {
 
     pub(crate) fn abort(&mut self) {
         self.0 |= Self::ABORTED;
+    }
+
+    /// Whether there is nothing to say of the task when it ends: it is its group's, which always runs.
+    #[inline]
+    pub(crate) fn ends_plainly(self) -> bool {
+        self.0 & (Self::FREE | Self::AWAY | Self::ABORTED) == 0
     }
 
     /// Whether the next turn is to begin as any: nothing was spent before, and the task is not aborted.
@@ -226,12 +233,20 @@ impl Ordinals {
     /// The next ordinal of `key`. Linear: an actor makes things at a handful of places.
     #[inline]
     pub(crate) fn next(&mut self, key: u64) -> u32 {
-        let Made { by_place } = &mut **self.0.get_or_insert_default();
-        if let Some((_, count)) = by_place.iter_mut().rev().find(|(known, _)| *known == key) {
-            *count += 1;
-            return *count - 1;
+        let known = self.0.as_mut().map(|made| made.by_place.iter_mut().rev());
+        match known.and_then(|mut known| known.find(|(known, _)| *known == key)) {
+            Some((_, count)) => {
+                *count += 1;
+                *count - 1
+            }
+            None => self.first(key),
         }
-        by_place.push((key, 1));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first(&mut self, key: u64) -> u32 {
+        self.0.get_or_insert_default().by_place.push((key, 1));
         0
     }
 
@@ -280,38 +295,43 @@ impl Tasks {
         u64::from(self.lane)
     }
 
-    /// A slot for a new task, which gets the next number. It counts as ready: whoever calls this says so.
-    #[inline]
-    pub(crate) fn enroll(
-        &mut self,
-        spawn: Spawn,
-        group: u16,
-        body: BodyPtr,
-        begin: Begin,
-    ) -> (u32, TaskTag) {
+    /// A slot for a new task, which gets the next number. It counts as ready: whoever calls this says so, and
+    /// gives it its body.
+    #[inline(always)]
+    pub(crate) fn enroll(&mut self, spawn: &Spawn, group: u16, begin: Begin) -> u32 {
         let Begin { sig, history, stops } = begin;
         let index = self.vacant();
         let slot = &mut self.slots[index as usize];
-        let (word, number) = (slot.word, self.spawned);
-        *slot = Slot {
-            body: Some(body),
-            sig,
-            history,
-            number,
-            stop_at: if stops { UNDRAWN } else { u32::MAX },
-            node: spawn.node,
-            group,
-            queued: true,
-            marks: Marks::new(spawn.main || spawn.free, spawn.node != NodeId::NONE || group != 0),
-            ..Slot::vacant(word)
-        };
+        debug_assert!(slot.body.is_none(), "a vacant slot has no body");
+        let free = spawn.main || spawn.free;
+        let marks = Marks::new(free, spawn.node != NodeId::NONE || group != 0);
+        // Field by field: nothing is to be dropped.
+        (slot.sig, slot.history, slot.number) = (sig, history, self.spawned);
+        (slot.ops, slot.stop_at, slot.polls) = (0, if stops { UNDRAWN } else { u32::MAX }, 0);
+        (slot.node, slot.group, slot.marks) = (spawn.node, group, marks);
+        (slot.op, slot.queued) = (OpKind::Start, true);
         let cold = &mut self.cold[index as usize];
         (cold.object, cold.site, cold.name, cold.picks) = (0, spawn.site, spawn.name, 0);
         (cold.aborts, cold.main, cold.preemptible) = (Aborts::Now, spawn.main, stops);
         cold.ordinals.clear();
         self.spawned += 1;
         self.alive += 1;
-        (index, TaskTag { word, number, name: spawn.name })
+        index
+    }
+
+    /// The word of the task in a slot.
+    #[inline]
+    pub(crate) fn word(&self, index: u32) -> u64 {
+        self.slots[index as usize].word
+    }
+
+    /// Gives a task that was enrolled its body. Its number.
+    #[inline]
+    pub(crate) fn embody(&mut self, index: u32, body: BodyPtr) -> u32 {
+        let slot = &mut self.slots[index as usize];
+        // There is none.
+        mem::forget(slot.body.replace(body));
+        slot.number
     }
 
     #[inline]
@@ -322,6 +342,8 @@ impl Tasks {
         self.vacant_anew()
     }
 
+    #[cold]
+    #[inline(never)]
     fn vacant_anew(&mut self) -> u32 {
         while self.slots.get(self.used).is_some_and(Slot::is_used_up) {
             self.used += 1;
@@ -332,6 +354,24 @@ impl Tasks {
         }
         self.used += 1;
         self.used as u32 - 1
+    }
+
+    /// Ends a task about which there is nothing to say: how often it was polled. `None`, and nothing is
+    /// done, where there is: then [`Self::finish`] ends it.
+    #[inline]
+    pub(crate) fn finish_plainly(&mut self, index: u32) -> Option<u32> {
+        let slot = self.slots.get_mut(index as usize)?;
+        if slot.queued || !slot.marks.ends_plainly() {
+            return None;
+        }
+        slot.number = VACANT;
+        slot.outdate();
+        self.alive -= 1;
+        let polls = slot.polls;
+        if !slot.is_used_up() {
+            self.free.push(index);
+        }
+        Some(polls)
     }
 
     /// Ends a task: its words match nothing from now on. What it leaves behind.
@@ -423,10 +463,6 @@ mod tests {
         assert_eq!(ordinals.next(1), 0);
     }
 
-    fn body() -> BodyPtr {
-        crate::slot::boxed(std::future::ready(()), Location::caller()).0
-    }
-
     #[test]
     fn a_used_up_slot_retires() {
         let mut tasks = Tasks::default();
@@ -440,11 +476,10 @@ mod tests {
             free: false,
         };
         let begin = Begin { sig: 1, history: 1, stops: false };
-        let (first, _) = tasks.enroll(spawn, 0, body(), begin);
+        let first = tasks.enroll(&spawn, 0, begin);
         tasks.slots[first as usize].word = pack(0, GENERATION_MAX - 1, first);
-        drop(tasks.slots[first as usize].body.take());
         tasks.finish(first);
-        assert_ne!(tasks.enroll(spawn, 0, body(), begin).0, first);
+        assert_ne!(tasks.enroll(&spawn, 0, begin), first);
         assert_eq!((tasks.alive(), tasks.spawned), (1, 2));
     }
 }

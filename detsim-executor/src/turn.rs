@@ -175,6 +175,21 @@ impl Kernel {
         self.end_task(index)
     }
 
+    /// The task has ended in a poll of its own, with a result that is its handle's by now, and its body is
+    /// gone. False, and nothing is done, where more is to be said of that, or the turn was not usual.
+    #[inline]
+    pub(crate) fn finish_plainly(&mut self) -> bool {
+        if !self.is_usual || self.groups.has_last() {
+            return false;
+        }
+        let Some(polls) = self.tasks.finish_plainly(self.current_index()) else { return false };
+        self.groups.leave_root(polls);
+        self.now_ns += self.poll_ns;
+        self.completed += 1;
+        self.stops = 0;
+        true
+    }
+
     /// Takes a task out of everything that knows of it. Who waited for the last task of its group
     /// comes back, to be woken outside of the kernel.
     #[must_use]

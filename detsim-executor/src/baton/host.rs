@@ -18,7 +18,8 @@ use crate::block::OpKind;
 use crate::failure::Failure;
 use crate::kernel::Kernel;
 use crate::lane::Lane;
-use crate::slot::{self, Lost};
+use crate::lost::Lost;
+use crate::slot;
 use crate::stack::Stack;
 use crate::turn::Done;
 use crate::{context, here};
@@ -169,8 +170,11 @@ pub(super) fn give_back(outcome: Outcome) -> &'static Seat {
 /// The poll of the current task stays on this thread, and the loop goes to another: the body in the
 /// task's slot is from now on the one that resumes this thread.
 fn detach(mine: &'static Seat, site: &'static Location<'static>) {
-    let slot = enter().current_index();
-    let (body, handle) = slot::boxed(Hosted { seat: mine, slot, stands: true }, site);
+    let mut kernel = enter();
+    let (slot, word, _) = kernel.current();
+    let hosted = Hosted { seat: mine, slot, stands: true };
+    let (body, handle) = slot::boxed(&mut kernel, word, hosted, site);
+    drop(kernel);
     drop(handle);
     let mut kernel = enter();
     kernel.threads.hosts.push(slot);
@@ -365,7 +369,8 @@ pub(super) fn dismiss(seat: &'static Seat) -> bool {
     // It has caught the panic, or ended its poll before its next stop.
     if let Some(mut body) = left {
         let dropped = catch_unwind(AssertUnwindSafe(|| body.cancel()));
-        body.lose(dropped.err().map_or(Lost::Aborted, Lost::Panicked));
+        let tag = enter().current_tag();
+        body.lose(dropped.err().map_or(Lost::Aborted, |payload| Lost::panicked(tag, payload)));
     }
     seat.throws.store(0, Relaxed);
     matches!(outcome, Outcome::Left(_))

@@ -14,12 +14,12 @@ use std::thread;
 
 use super::enter;
 use crate::baton::{self, Unwound};
-use crate::event::{Event, TaskNumber};
+use crate::event::Event;
 use crate::failure::Failure;
 use crate::here;
-use crate::join::message_of;
 use crate::kernel::Kernel;
-use crate::slot::{BodyPtr, Lost, Polled};
+use crate::lost::Lost;
+use crate::slot::{BodyPtr, Polled};
 use crate::turn::{Done, Turn};
 use crate::waker::waker;
 
@@ -112,7 +112,7 @@ fn panicked(body: &mut BodyPtr, payload: Box<dyn Any + Send>) -> bool {
     if Unwound::is(&*payload) || baton::is_unwinding() {
         return unwound(body, dropped.map_or(Ok(()), Err));
     }
-    lose(body, Lost::Panicked(payload))
+    lose_by(body, payload)
 }
 
 /// Drops the future of the current task. A panic of its destructor comes back.
@@ -133,11 +133,11 @@ fn unwound(body: &mut BodyPtr, dropped: thread::Result<()>) -> bool {
         body.lose(Lost::Aborted);
         return true;
     };
-    let message = message_of(&*payload);
-    if !body.lose(Lost::Panicked(payload)) {
+    let lost = Lost::panicked(enter().current_tag(), payload);
+    let panic = lost.panic();
+    if let (false, Some((task, message))) = (body.lose(lost), panic) {
         let mut kernel = enter();
-        let tag = kernel.current_tag();
-        let failure = Failure::panicked(&kernel, tag, message);
+        let failure = Failure::panicked(&kernel, task, message);
         kernel.fail(failure);
     }
     true
@@ -149,26 +149,30 @@ fn unwound(body: &mut BodyPtr, dropped: thread::Result<()>) -> bool {
 pub(super) fn cancel(body: &mut BodyPtr) -> bool {
     match drop_future(body) {
         Ok(()) => lose(body, Lost::Aborted),
-        Err(payload) => lose(body, Lost::Panicked(payload)),
+        Err(payload) => lose_by(body, payload),
     }
+}
+
+/// See [`lose`].
+#[cold]
+fn lose_by(body: &BodyPtr, payload: Box<dyn Any + Send>) -> bool {
+    let task = enter().current_tag();
+    lose(body, Lost::panicked(task, payload))
 }
 
 /// Tells the handle of the current task why there is no result; a panic that nobody hears of fails the
 /// run. Always true: the task has ended.
 #[cold]
 fn lose(body: &BodyPtr, lost: Lost) -> bool {
-    let message = match &lost {
-        Lost::Aborted => None,
-        Lost::Panicked(payload) => Some(message_of(&**payload)),
-    };
+    let panic = lost.panic();
     let heard = body.lose(lost);
     let mut kernel = enter();
-    let tag = kernel.current_tag();
-    match message {
-        None => kernel.record_with(|_| Event::Aborted { task: TaskNumber(tag.number) }),
-        Some(message) => {
+    let task = kernel.current_number();
+    match panic {
+        None => kernel.record_with(|_| Event::Aborted { task }),
+        Some((tag, message)) => {
             kernel.record_with(|kernel| Event::Panicked {
-                task: TaskNumber(tag.number),
+                task,
                 message: kernel.recorder.text(&message),
             });
             if !heard {

@@ -10,9 +10,10 @@ use crate::context;
 use crate::device::Device;
 use crate::failure::Failure;
 use crate::group::GroupId;
-use crate::join::{self, Belongs, JoinError, JoinHandle};
+use crate::join::{self, Belongs, JoinHandle};
 use crate::kernel::Kernel;
 use crate::lane::Lane;
+use crate::lost::JoinError;
 use crate::run;
 use crate::time::SimTime;
 use std::future::Future;
@@ -70,7 +71,7 @@ impl Sim {
         let belongs =
             Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
         let main = self.inside(|| join::spawn(main, belongs, site));
-        self.with(|kernel| kernel.put_first(main.tag().word));
+        self.with(|kernel| kernel.put_first(main.word()));
         let _driven = drives.then(|| Driven::new(self, group));
         let driven = self.drive(SimTime::MAX, Some(main.number()));
         if driven.is_err() {

@@ -24,51 +24,55 @@ pub(crate) struct Memory {
     free: [Vec<NonNull<u8>>; CLASSES],
 }
 
-/// The class of a layout, where it has one.
-#[inline]
-fn class(layout: Layout) -> Option<usize> {
-    let class = layout.size().checked_add(CHUNK_OWN_BYTES)?.div_ceil(CLASS_BYTES);
-    (class < CLASSES && layout.align() <= ALIGN).then_some(class)
+/// Which blocks a layout is served from: those of its class, or none that are kept where it has none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Class {
+    /// [`CLASSES`] for none.
+    index: usize,
+    /// What the allocator is asked for.
+    layout: Layout,
 }
 
-#[inline]
-fn layout_of(class: usize) -> Layout {
-    let bytes = class * CLASS_BYTES - CHUNK_OWN_BYTES;
-    Layout::from_size_align(bytes, ALIGN).expect("invariant: classes are small")
+impl Class {
+    /// The class of a layout, which has at least one byte.
+    pub(super) const fn of(layout: Layout) -> Self {
+        assert!(layout.size() > 0, "detsim bug: a task takes room");
+        let index = layout.size().saturating_add(CHUNK_OWN_BYTES).div_ceil(CLASS_BYTES);
+        if index >= CLASSES || layout.align() > ALIGN {
+            return Self { index: CLASSES, layout };
+        }
+        let bytes = index * CLASS_BYTES - CHUNK_OWN_BYTES;
+        match Layout::from_size_align(bytes, ALIGN) {
+            Ok(layout) => Self { index, layout },
+            Err(_) => panic!("invariant: classes are small"),
+        }
+    }
 }
 
 impl Memory {
-    /// A block for `layout`, which has at least one byte.
+    /// A block of this class.
     #[inline]
-    pub(super) fn take(pool: Option<&mut Self>, layout: Layout) -> NonNull<u8> {
-        assert!(layout.size() > 0, "detsim bug: a task takes room");
-        let Some(class) = class(layout) else { return fresh(layout) };
-        match pool.and_then(|pool| pool.free[class].pop()) {
-            Some(block) => block,
-            None => fresh(layout_of(class)),
-        }
+    pub(super) fn take(&mut self, class: &'static Class) -> NonNull<u8> {
+        let kept = self.free.get_mut(class.index).and_then(Vec::pop);
+        kept.unwrap_or_else(|| fresh(class.layout))
     }
 
     /// Takes a block back.
     ///
     /// # Safety
-    /// The block came from [`Self::take`] with the same layout, and is not used again.
+    /// The block came from [`Self::take`] with the same class, and is not used again.
     #[inline]
-    pub(super) unsafe fn give(pool: Option<&mut Self>, block: NonNull<u8>, layout: Layout) {
-        let Some(class) = class(layout) else {
-            // SAFETY: a block without a class was allocated with its own layout.
-            return unsafe { dealloc(block.as_ptr(), layout) };
-        };
-        if let Some(pool) = pool
-            && pool.free[class].len() < KEPT_MAX
-        {
-            return pool.free[class].push(block);
+    pub(super) unsafe fn give(pool: Option<&mut Self>, block: NonNull<u8>, class: &'static Class) {
+        match pool.and_then(|pool| pool.free.get_mut(class.index)) {
+            Some(kept) if kept.len() < KEPT_MAX => kept.push(block),
+            // SAFETY: a block is allocated with the layout of its class.
+            _ => unsafe { dealloc(block.as_ptr(), class.layout) },
         }
-        // SAFETY: a block of a class was allocated with the layout of the class.
-        unsafe { dealloc(block.as_ptr(), layout_of(class)) }
     }
 }
 
+#[cold]
+#[inline(never)]
 fn fresh(layout: Layout) -> NonNull<u8> {
     // SAFETY: the layout has a size above zero.
     NonNull::new(unsafe { alloc(layout) }).unwrap_or_else(|| handle_alloc_error(layout))
@@ -82,10 +86,13 @@ impl Default for Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        for (class, blocks) in self.free.iter_mut().enumerate() {
+        for (index, blocks) in self.free.iter_mut().enumerate().skip(1) {
+            let bytes = index * CLASS_BYTES - CHUNK_OWN_BYTES;
+            let layout =
+                Layout::from_size_align(bytes, ALIGN).expect("invariant: classes are small");
             for block in blocks.drain(..) {
                 // SAFETY: blocks of a class were allocated with its layout, and nobody has them.
-                unsafe { dealloc(block.as_ptr(), layout_of(class)) }
+                unsafe { dealloc(block.as_ptr(), layout) }
             }
         }
     }
@@ -101,23 +108,33 @@ impl fmt::Debug for Memory {
 mod tests {
     use super::*;
 
+    #[repr(align(32))]
+    struct Aligned(#[expect(dead_code, reason = "for its size")] [u8; 65]);
+
+    fn check<T: 'static>(kept: bool) {
+        let class: &'static Class = const { &Class::of(Layout::new::<T>()) };
+        let mut pool = Memory::default();
+        let first = pool.take(class);
+        assert_eq!(first.as_ptr().align_offset(align_of::<T>()), 0);
+        // SAFETY: just taken as one of this class.
+        unsafe {
+            first.as_ptr().write_bytes(7, size_of::<T>());
+            Memory::give(Some(&mut pool), first, class);
+        }
+        assert_eq!(pool.free.iter().map(Vec::len).sum::<usize>() == 1, kept);
+        let second = pool.take(class);
+        assert!(!kept || first == second);
+        // SAFETY: just taken as one of this class; here there is no pool.
+        unsafe { Memory::give(None, second, class) };
+    }
+
     #[test]
     fn blocks_are_reused_by_class_and_the_rest_goes_back() {
-        let mut pool = Memory::default();
-        for (size, align) in [(1, 1), (64, 8), (65, 16), (2_024, 16), (2_025, 16), (65, 32)] {
-            let layout = Layout::from_size_align(size, align).unwrap();
-            let first = Memory::take(Some(&mut pool), layout);
-            assert_eq!(first.as_ptr().align_offset(align), 0);
-            // SAFETY: just taken with this layout.
-            unsafe {
-                first.as_ptr().write_bytes(7, size);
-                Memory::give(Some(&mut pool), first, layout);
-            }
-            let kept = pool.free.iter().map(Vec::len).sum::<usize>();
-            let second = Memory::take(Some(&mut pool), layout);
-            assert_eq!(class(layout).is_some(), first == second && kept > 0);
-            // SAFETY: just taken with this layout; here there is no pool.
-            unsafe { Memory::give(None, second, layout) };
-        }
+        check::<u8>(true);
+        check::<[u64; 8]>(true);
+        check::<[u8; 65]>(true);
+        check::<[u8; 2_024]>(true);
+        check::<[u8; 2_025]>(false);
+        check::<Aligned>(false);
     }
 }

@@ -118,12 +118,16 @@ fn of_task() -> Option<Arc<Shared>> {
     }
 }
 
+/// Whether this is code of a run, and nothing was entered here: then the kernel knows the runtime.
+#[inline]
+pub(crate) fn is_plain() -> bool {
+    DEPTH.try_with(Cell::get) == Ok(0) && kernel::is_inside() && !threads::is_started()
+}
+
 /// Where to spawn: in which run, and in which group of it; `None` for where the kernel puts it.
+#[cold]
 #[track_caller]
 pub(crate) fn spawns_in() -> Option<(Sim, GroupId)> {
-    if DEPTH.try_with(Cell::get) == Ok(0) && kernel::is_inside() && !threads::is_started() {
-        return None;
-    }
     match entered() {
         Some(shared) => Some(shared.spawns_in()),
         None if kernel::is_inside() && !threads::is_started() => None,

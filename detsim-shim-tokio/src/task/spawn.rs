@@ -2,6 +2,7 @@
 
 use crate::runtime::scope;
 use crate::task::JoinHandle;
+use detsim_executor::context;
 use std::future::Future;
 
 /// Spawns a task on the current runtime, and the node of whoever runs. It runs whether or not its handle
@@ -23,8 +24,11 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
+    if scope::is_plain() {
+        return JoinHandle::new(context::spawn("", future));
+    }
     JoinHandle::new(match scope::spawns_in() {
-        None => detsim_executor::context::spawn("", future),
+        None => context::spawn("", future),
         Some((sim, group)) => sim.spawn_in(group, future),
     })
 }
