@@ -46,14 +46,15 @@ impl Listener {
 
     pub(super) fn poll_recv(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
+            // Before the look: what comes between the two ends the wait.
+            let notify = &self.signalled.notify;
+            let waits =
+                self.waits.get_or_insert_with(|| Box::pin(Arc::clone(notify).notified_owned()));
             let times = *self.signalled.times.enter();
             if times != self.seen {
                 (self.seen, self.waits) = (times, None);
                 return Poll::Ready(());
             }
-            let notify = &self.signalled.notify;
-            let waits =
-                self.waits.get_or_insert_with(|| Box::pin(Arc::clone(notify).notified_owned()));
             ready!(waits.as_mut().poll(cx));
             self.waits = None;
         }

@@ -87,3 +87,16 @@ fn a_process_is_not_started() {
 fn without_a_runtime_no_process_is_started() {
     drop(tokio::process::Command::new("ls").spawn());
 }
+
+#[test]
+fn a_signal_that_comes_while_a_listener_begins_to_wait_is_heard() {
+    for seed in 0..300 {
+        let sim = Sim::new(seed);
+        let server = sim.node("n1").spawn("server", async {
+            let mut hangups = signal(SignalKind::hangup()).unwrap();
+            tokio::spawn(async { assert!(detsim_executor::raise(1)) });
+            hangups.recv().await
+        });
+        assert_eq!(sim.block_on(server).unwrap().unwrap(), Some(()), "seed {seed}");
+    }
+}
