@@ -161,6 +161,15 @@ pub(crate) fn require_time() -> GroupId {
 const NO_TIME: &str = "A Tokio 1.x context was found, but timers are disabled. Call `enable_time` on \
                        the runtime builder to enable timers.";
 
+/// From when on the timers of a runtime count their ticks; the beginning where it is gone.
+pub(crate) fn first_tick(group: GroupId) -> SimTime {
+    let look = |kernel: &mut Kernel| {
+        let shared = kernel.label(group)?.downcast_ref::<Shared>()?;
+        Some(*shared.first_tick.get_or_init(|| kernel.now()))
+    };
+    clock().and_then(|sim| sim.with(look)).unwrap_or(SimTime::ZERO)
+}
+
 /// Goes into the run of the runtime in which this thread is, which has io.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use super::metrics::Measured;
 use super::{Id, Kind, Settings, hooks, scope, world};
 use crate::__detsim::scoped;
 use detsim_executor::{
-    Device, Failure, GroupId, JoinError, Kernel, Sim, context, group, sleep_until,
+    Device, Failure, GroupId, JoinError, Kernel, Sim, SimTime, context, group, sleep_until,
 };
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -41,6 +41,8 @@ pub(crate) struct Shared {
     owner: Mutex<Option<ThreadId>>,
     /// Whether the clock is paused while somebody blocks on it.
     paused: AtomicBool,
+    /// When it was made; where its clock is paused, which stands until it runs, when it had its first timer.
+    pub(super) first_tick: OnceLock<SimTime>,
     /// How often somebody has blocked on it.
     pub(super) sessions: AtomicU64,
     /// The rests of the run before it was built.
@@ -105,6 +107,7 @@ impl Shared {
             thread: std::thread::current().id(),
             owner: Mutex::new(None),
             paused: AtomicBool::new(settings.start_paused),
+            first_tick: if settings.start_paused { OnceLock::new() } else { sim.now().into() },
             sessions: AtomicU64::new(0),
             rests_before,
             #[cfg(all(feature = "net", target_os = "linux"))]

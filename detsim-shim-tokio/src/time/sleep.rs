@@ -1,7 +1,7 @@
 //! Sleeping.
 //!
-//! Owns: [`Sleep`], with tokio's rounding: timers fire at whole milliseconds, never before their
-//! deadline. Does not own: the timer, which is the kernel's and is cancelled on drop.
+//! Owns: [`Sleep`], with tokio's rounding: timers fire at whole milliseconds of their runtime, never before
+//! their deadline. Does not own: the timer, which is the kernel's and is cancelled on drop.
 
 use crate::context;
 use crate::context::SHUT_DOWN;
@@ -54,10 +54,11 @@ pub(super) fn later(moment: Instant, duration: Duration) -> Instant {
     moment.checked_add(duration).unwrap_or_else(|| moment + FAR_FUTURE)
 }
 
-/// The tick at which a timer of this deadline fires.
-fn tick(deadline: Instant) -> SimTime {
-    let ticks = deadline.to_sim().as_nanos().div_ceil(TICK_NS);
-    SimTime::from_nanos(ticks.saturating_mul(TICK_NS))
+/// The tick at which a timer of this deadline fires: whole milliseconds after the first of its runtime.
+fn tick(deadline: Instant, group: GroupId) -> SimTime {
+    let first = if group == GroupId::ROOT { SimTime::ZERO } else { scope::first_tick(group) };
+    let ticks = deadline.to_sim().as_nanos().saturating_sub(first.as_nanos()).div_ceil(TICK_NS);
+    SimTime::from_nanos(ticks.saturating_mul(TICK_NS).saturating_add(first.as_nanos()))
 }
 
 pin_project_lite::pin_project! {
@@ -77,7 +78,7 @@ pin_project_lite::pin_project! {
 
 impl Sleep {
     pub(super) fn new(deadline: Instant, group: GroupId) -> Self {
-        let timer = detsim_executor::sleep_until(tick(deadline));
+        let timer = detsim_executor::sleep_until(tick(deadline, group));
         Self { timer, deadline, group, _pinned: PhantomPinned }
     }
 
@@ -95,7 +96,7 @@ impl Sleep {
     pub fn reset(self: Pin<&mut Self>, deadline: Instant) {
         let this = self.project();
         *this.deadline = deadline;
-        this.timer.reset(tick(deadline));
+        this.timer.reset(tick(deadline, *this.group));
     }
 }
 

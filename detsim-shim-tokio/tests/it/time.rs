@@ -280,3 +280,21 @@ fn a_future_that_uses_up_its_budget_is_timed_out() {
     let out = sim.block_on(async { timeout(Duration::from_millis(1), busy).await });
     assert!(out.unwrap().is_err());
 }
+
+#[test]
+fn ticks_are_whole_milliseconds_of_each_runtime() {
+    let paused = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_time().start_paused(true).build().unwrap()
+    };
+    let first = paused();
+    std::thread::sleep(Duration::from_micros(300));
+    let second = paused();
+    let _entered = first.enter();
+    let mut sleep = pin!(sleep(Duration::from_millis(1)));
+    let deadline = sleep.deadline() + Duration::from_millis(1);
+    second.block_on(async { sleep.as_mut().reset(deadline) });
+    let start = Instant::now();
+    first.block_on(sleep);
+    assert_eq!(start.elapsed(), Duration::from_millis(2));
+}
