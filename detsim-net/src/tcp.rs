@@ -4,8 +4,8 @@
 //! one. The parts: `tcp/lane.rs` (the bytes of one direction, in `tcp/queue.rs`),
 //! `tcp/connection.rs` (both ends and how they close), `tcp/wire.rs` (segments on links: loss is
 //! delay), `tcp/handshake.rs` (from a SYN to an accept), `tcp/keepalive.rs`
-//! (whether the peer is there), `tcp/calls.rs` (reading and writing). Does not
-//! own: tasks or waits (`sockets.rs`).
+//! (whether the peer is there), `tcp/calls.rs` (reading and writing),
+//! `tcp/urgent.rs` (one byte beside the stream). Does not own: tasks or waits (`sockets.rs`).
 //!
 //! # The model
 //! - A connection is a queue of bytes each way. No byte is lost, doubled or swapped while it lives: a
@@ -29,6 +29,7 @@ mod handshake;
 mod keepalive;
 pub(crate) mod lane;
 mod queue;
+mod urgent;
 mod usual;
 mod wire;
 

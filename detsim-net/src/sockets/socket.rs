@@ -391,7 +391,7 @@ impl Socket {
 
     /// An operation that does not wait.
     #[track_caller]
-    pub(super) fn attempt<R>(
+    pub(crate) fn attempt<R>(
         &self,
         op: OpKind,
         side: Side,

@@ -26,6 +26,8 @@ pub struct Readiness {
     pub read_closed: bool,
     /// Nothing more can be written.
     pub write_closed: bool,
+    /// There is an urgent byte to take.
+    pub urgent: bool,
     /// There is an error to take.
     pub error: bool,
 }
@@ -269,7 +271,7 @@ impl Connection {
     }
 
     /// How many bytes end `side` may write.
-    fn room(&mut self, kernel: &Kernel, side: usize) -> Result<usize> {
+    pub(super) fn room(&mut self, kernel: &Kernel, side: usize) -> Result<usize> {
         let (end, lane) = (&mut self.ends[side], &mut self.lanes[side]);
         match (end.phase, end.error.take()) {
             (_, Some(error)) => return Err(error),
@@ -295,6 +297,7 @@ impl Connection {
             writable: gone || (end.phase == Phase::Established && room) || lane.fin != Fin::Open,
             read_closed,
             write_closed: gone || (read_closed && lane.fin != Fin::Open),
+            urgent: end.urgent.is_some(),
             error: end.error.is_some(),
         }
     }

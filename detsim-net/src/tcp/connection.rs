@@ -48,6 +48,8 @@ pub(crate) struct End {
     pub(crate) way: Way,
     /// `None` before it is accepted and after it is closed.
     pub(crate) socket: Option<SocketKey>,
+    /// A byte beside the stream that has arrived; the last one, where several have.
+    pub(crate) urgent: Option<u8>,
     /// Reported once.
     pub(crate) error: Option<Errno>,
     pub(crate) history: u64,
@@ -112,6 +114,7 @@ impl End {
             shares_port: false,
             phase: Phase::Gone,
             socket: None,
+            urgent: None,
             error: None,
             nodelay: false,
             send_capacity: SEND_CAPACITY,

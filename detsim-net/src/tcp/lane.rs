@@ -58,6 +58,8 @@ pub(crate) enum Kind {
     Ack,
     Data,
     Fin,
+    /// A byte beside the stream.
+    Urgent(u8),
 }
 
 impl Kind {
@@ -65,7 +67,7 @@ impl Kind {
     pub(crate) fn packet(self) -> PacketKind {
         match self {
             Self::Ack => PacketKind::Ack,
-            Self::Data => PacketKind::Data,
+            Self::Data | Self::Urgent(_) => PacketKind::Data,
             Self::Fin => PacketKind::Fin,
         }
     }

@@ -173,6 +173,18 @@ impl World {
         }
     }
 
+    /// Sends a byte beside the stream, behind what of that has left already.
+    pub(super) fn send_urgent(
+        &mut self,
+        kernel: &mut Kernel,
+        key: ConnectionKey,
+        side: usize,
+        byte: u8,
+    ) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        self.ways.send(kernel, (key, connection), side, (Kind::Urgent(byte), 0));
+    }
+
     /// Sends one segment that acknowledges what came before.
     pub(crate) fn send_ack(&mut self, kernel: &mut Kernel, key: ConnectionKey, side: usize) {
         let Some(connection) = self.connections.get_mut(key) else { return };
@@ -299,7 +311,9 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         match segment.kind {
             Kind::Ack => {}
-            Kind::Data if is_orphan(connection, other) => self.abort(kernel, key, other),
+            Kind::Data | Kind::Urgent(_) if is_orphan(connection, other) => {
+                self.abort(kernel, key, other);
+            }
             Kind::Data => {
                 let (from, to) = (connection.ends[side].node, connection.ends[other].node);
                 let at = kernel.now() + self.ways.latency_min(kernel, to, from);
@@ -310,6 +324,10 @@ impl World {
                 if let Some(socket) = socket {
                     self.notify(kernel, socket, Side::Read);
                 }
+            }
+            Kind::Urgent(byte) => {
+                connection.ends[other].urgent = Some(byte);
+                self.notify_end(kernel, key, other, Side::Read);
             }
             Kind::Fin => {
                 connection.lanes[side].fin = Fin::Arrived;

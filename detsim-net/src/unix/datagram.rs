@@ -143,7 +143,7 @@ impl World {
             writable: room.unwrap_or(true),
             read_closed: own.shut[0],
             write_closed: own.shut[1],
-            error: false,
+            ..Readiness::default()
         }
     }
 

@@ -361,3 +361,30 @@ fn two_that_connect_to_each_other_at_once_have_one_connection() {
         assert_eq!(pair.net.netstat().lines().filter(|line| line.contains("ESTAB")).count(), 0);
     }
 }
+
+#[test]
+fn an_urgent_byte_gets_there_beside_the_stream() {
+    for seed in 0..50 {
+        let pair = Pair::new(seed);
+        pair.net.set_drop_rate(0.1);
+        let server = async {
+            let socket = accept(&listen()).await;
+            write(&socket, b"part").await.unwrap();
+            socket.try_send_urgent(b'!').unwrap();
+            write(&socket, b"rest").await.unwrap();
+            socket.shutdown().unwrap();
+            sleep(600 * SECOND).await;
+        };
+        let (told, stream) = pair.run(server, async {
+            let socket = connect().await.unwrap();
+            while !socket.is_ready_for().unwrap().urgent {
+                sleep(SECOND).await;
+            }
+            assert_eq!(socket.try_receive_urgent(true).unwrap(), b'!');
+            let told = socket.try_receive_urgent(false).unwrap();
+            assert_eq!(socket.try_receive_urgent(false).unwrap_err().raw_os_error(), Some(22));
+            (told, read_to_end(&socket).await.unwrap())
+        });
+        assert_eq!((told, &stream[..]), (b'!', &b"partrest"[..]), "seed {seed}");
+    }
+}

@@ -192,5 +192,6 @@ programs! {
         a_loop_of_mio_times_out_and_is_woken;
     watched:
         an_echo_over_watched_streams_of_std changes_of_a_watched_stream_are_told_once
-        a_writer_waits_by_its_descriptor an_error_of_a_watched_socket_is_told;
+        a_writer_waits_by_its_descriptor an_error_of_a_watched_socket_is_told
+        an_urgent_byte_is_told_and_is_no_part_of_the_stream;
 }

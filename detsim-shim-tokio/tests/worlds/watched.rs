@@ -4,10 +4,12 @@ use super::Log;
 use super::tokio;
 
 use std::io::{ErrorKind, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::time::{sleep, timeout};
@@ -134,4 +136,27 @@ pub(crate) async fn an_error_of_a_watched_socket_is_told(log: Log) {
     log.add(format!("{:?}", guard.ready()));
     log.result("told", socket.get_ref().send(b"hello"));
     log.done("named", socket.get_ref().send_to(b"hello", ANY));
+}
+
+fn take_urgent(from: &TcpStream) -> std::io::Result<usize> {
+    SockRef::from(from).recv_out_of_band(&mut [MaybeUninit::uninit(); 8])
+}
+
+pub(crate) async fn an_urgent_byte_is_told_and_is_no_part_of_the_stream(log: Log) {
+    let (a, b) = pair();
+    let a = watched(a, Interest::READABLE.add(Interest::PRIORITY));
+    log.result("nothing yet", take_urgent(a.get_ref()));
+    log.result("sent", SockRef::from(&b).send_out_of_band(b"hello"));
+    let mut guard = a.ready(Interest::PRIORITY).await.unwrap();
+    log.add(guard.ready().is_priority());
+    guard.clear_ready();
+    let mut told = [0; 8];
+    let bytes = a.get_ref().read(&mut told).unwrap();
+    log.add(String::from_utf8_lossy(&told[..bytes]));
+    log.result("taken", take_urgent(a.get_ref()));
+    log.result("once", take_urgent(a.get_ref()));
+    log.result("alone", SockRef::from(&b).send_out_of_band(b"!"));
+    a.ready(Interest::PRIORITY).await.unwrap().retain_ready();
+    log.result("taken", take_urgent(a.get_ref()));
+    log.result("stream", a.get_ref().read(&mut told));
 }

@@ -282,6 +282,8 @@ extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
 struct Wants {
     peeks: bool,
     waits: bool,
+    /// The byte that is beside the stream.
+    urgent: bool,
     /// How long a datagram is, whatever there is room for.
     length: bool,
 }
@@ -299,8 +301,16 @@ pub(super) struct Received {
 const DATAGRAM_MAX: usize = 1 << 16;
 
 fn receive(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<Received> {
-    let Wants { peeks, waits, length } = wants;
+    let Wants { peeks, waits, length, urgent } = wants;
     let nothing = Received { len: 0, from: None, is_cut: false };
+    if urgent {
+        let byte = known.with(|socket| socket.try_receive_urgent(peeks))?;
+        let len = to.first_mut().map_or(0, |first| {
+            *first = byte;
+            1
+        });
+        return Ok(Received { len, ..nothing });
+    }
     if known.is_read_shut.get() && !known.with(Socket::is_ready_for)?.readable {
         return Ok(nothing);
     }
@@ -341,7 +351,12 @@ fn send_parts(
 fn wants(known: &Known, flags: c_int) -> Wants {
     let waits = !known.never_waits.get() && flags & libc::MSG_DONTWAIT == 0;
     let is_set = |flag: c_int| flags & flag != 0;
-    Wants { peeks: is_set(libc::MSG_PEEK), waits, length: is_set(libc::MSG_TRUNC) }
+    Wants {
+        peeks: is_set(libc::MSG_PEEK),
+        waits,
+        urgent: is_set(libc::MSG_OOB),
+        length: is_set(libc::MSG_TRUNC),
+    }
 }
 
 /// Receives in the memory of a caller that waits: it stays where it is.
@@ -378,13 +393,29 @@ pub(super) unsafe fn send_from(
     flags: c_int,
     to: Option<SocketAddr>,
 ) -> io::Result<usize> {
-    let waits = wants(&known, flags).waits;
+    let Wants { waits, urgent, .. } = wants(&known, flags);
     let from = from.cast::<u8>();
     blocked(move || {
         // SAFETY: the caller vouches for the bytes.
         let bytes = unsafe { slice::from_raw_parts(from, len) };
-        send_parts(&known, &[IoSlice::new(bytes)], to, waits)
+        match bytes {
+            [first @ .., last] if urgent => send_urgent(&known, first, *last, waits),
+            _ => send_parts(&known, &[IoSlice::new(bytes)], to, waits),
+        }
     })
+}
+
+/// Sends bytes the last of which is urgent.
+fn send_urgent(known: &Known, first: &[u8], last: u8, waits: bool) -> io::Result<usize> {
+    let sent = match first {
+        [] => 0,
+        _ => send_parts(known, &[IoSlice::new(first)], None, waits)?,
+    };
+    if sent == first.len() {
+        make(known, Call::SEND, waits, |socket| socket.try_send_urgent(last))?;
+        return Ok(sent + 1);
+    }
+    Ok(sent)
 }
 
 /// `read` of a descriptor; `None` where it is none of these.

@@ -219,6 +219,7 @@ pub(super) fn state(socket: &Socket, wanted: i16) -> io::Result<i16> {
     let all = of(ready.readable, libc::POLLIN | libc::POLLRDNORM)
         | of(ready.writable, libc::POLLOUT | libc::POLLWRNORM)
         | of(ready.read_closed, libc::POLLRDHUP)
+        | of(ready.urgent, libc::POLLPRI)
         | of(ready.error, libc::POLLERR)
         | of(ready.read_closed && ready.write_closed, libc::POLLHUP);
     Ok(all & asked)
