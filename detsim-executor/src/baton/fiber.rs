@@ -14,16 +14,24 @@
 //! system that was given up takes no signal and does not touch its stack meanwhile; the register of the
 //! thread-locals changes together with the stack, so that a thread always finds its own.
 //!
-//! That register can be written without the system on x86-64 with Linux 5.9 or newer, unless a tool such
-//! as valgrind says otherwise. Elsewhere every thread keeps its thread of the system.
+//! That register can be written without the system on AArch64, and on x86-64 with Linux 5.9 or newer, unless
+//! a tool such as valgrind says otherwise. Elsewhere every thread keeps its thread of the system. What is
+//! written in a processor's own words is in a file of its name.
 #![cfg_attr(
-    all(target_os = "linux", target_arch = "x86_64"),
-    expect(unsafe_code, reason = "a change of stacks is written in assembly")
+    all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")),
+    expect(unsafe_code, reason = "a change of stacks, and what its waits ask of the system")
 )]
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub(super) use everywhere::Fiber;
+#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+#[path = "fiber/aarch64.rs"]
+mod processor;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[path = "fiber/x86_64.rs"]
+mod processor;
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+pub(super) use everywhere::Fiber;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) use linux::Fiber;
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -42,32 +50,29 @@ pub(super) fn are_wanted() -> bool {
     WANTED.load(Relaxed) && Fiber::is_possible()
 }
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux {
-    use std::arch::naked_asm;
-    use std::mem::offset_of;
     use std::ptr;
     use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+
+    use super::processor;
 
     /// A thread that does not run.
     #[derive(Debug)]
     #[repr(C)]
     pub(in crate::baton) struct Fiber {
-        /// Where its stack ends: what [`jump`] has put there is on top.
-        stack: AtomicUsize,
-        /// The base of its thread-locals, in the register `fs`.
-        locals: AtomicUsize,
+        /// Where its stack ends: what [`processor::jump`] has put there is on top.
+        pub(super) stack: AtomicUsize,
+        /// What the register of the thread-locals is to hold.
+        pub(super) locals: AtomicUsize,
         /// Whether it may be jumped to: [`AFLOAT`] from the moment on when nobody else is on its stack.
-        afloat: AtomicU32,
+        pub(super) afloat: AtomicU32,
     }
 
     const ASHORE: u32 = 0;
-    const AFLOAT: u32 = 1;
+    pub(super) const AFLOAT: u32 = 1;
     /// The thread of the system is to take its stack back.
     const BACK: u32 = 2;
-
-    /// Of `AT_HWCAP2`: user code may write the bases of `fs` and `gs`.
-    const FSGSBASE: libc::c_ulong = 1 << 1;
 
     impl Fiber {
         /// Of a thread that is about to start.
@@ -90,8 +95,7 @@ mod linux {
 
         /// Whether the processor and the system have what it takes.
         pub(in crate::baton) fn is_possible() -> bool {
-            // SAFETY: the call reads what the system has told the process at its start.
-            unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
+            processor::is_possible()
         }
 
         /// Stops here, and comes back when this fiber is jumped to.
@@ -100,7 +104,7 @@ mod linux {
             // SAFETY: `self` is what runs, and `to` does not: it waits for the baton, which is the
             // caller's until the jump. It has been jumped from or given up before, so that what lies on
             // top of its stack is what `jump` takes from there.
-            unsafe { jump(self, to) }
+            unsafe { processor::jump(self, to) }
         }
 
         /// Gives the calling thread of the system up, and comes back, on another, when this fiber is
@@ -122,7 +126,7 @@ mod linux {
             }
             // SAFETY: the fiber is this thread's, and nothing has jumped to it: it is not afloat. No signal
             // is taken from here on.
-            unsafe { strand(self) }
+            unsafe { processor::strand(self) }
         }
 
         /// The fiber, which does not run, goes on where it stopped, on the thread of the system that it
@@ -154,99 +158,9 @@ mod linux {
             }
         }
     }
-
-    /// Leaves the registers that a call preserves on the stack of the fiber in `rdi`, and notes where.
-    macro_rules! leave_registers {
-        () => {
-            concat!(
-                "push rbp\n",
-                "push rbx\n",
-                "push r12\n",
-                "push r13\n",
-                "push r14\n",
-                "push r15\n",
-                "sub rsp, 8\n",
-                "stmxcsr [rsp]\n",
-                "fnstcw [rsp + 4]\n",
-                "rdfsbase rax\n",
-                "mov [rdi + {locals}], rax\n",
-                "mov [rdi + {stack}], rsp\n",
-            )
-        };
-    }
-
-    /// Takes from the stack what [`leave_registers`] has left there.
-    macro_rules! take_registers {
-        () => {
-            concat!(
-                "fldcw [rsp + 4]\n",
-                "ldmxcsr [rsp]\n",
-                "add rsp, 8\n",
-                "pop r15\n",
-                "pop r14\n",
-                "pop r13\n",
-                "pop r12\n",
-                "pop rbx\n",
-                "pop rbp\n",
-            )
-        };
-    }
-
-    /// Leaves the registers that a call preserves on the stack of `from`, notes where, and takes those of
-    /// `to` from its own.
-    #[unsafe(naked)]
-    unsafe extern "C" fn jump(from: &Fiber, to: &Fiber) {
-        naked_asm!(
-            leave_registers!(),
-            "mov rax, [rsi + {locals}]",
-            "wrfsbase rax",
-            "mov rsp, [rsi + {stack}]",
-            take_registers!(),
-            "ret",
-            stack = const offset_of!(Fiber, stack),
-            locals = const offset_of!(Fiber, locals),
-        )
-    }
-
-    /// Leaves on the stack of this thread what [`jump`] takes from there, says so, and waits without it
-    /// until it is to take from it what `jump` has left there last.
-    #[unsafe(naked)]
-    unsafe extern "C" fn strand(me: &Fiber) {
-        naked_asm!(
-            leave_registers!(),
-            // From this store on the stack is that of whoever jumps here.
-            "mov r8, rdi",
-            "lea rdi, [rdi + {afloat}]",
-            "mov dword ptr [rdi], {yes}",
-            "mov eax, {futex}",
-            "mov esi, {wake}",
-            "mov edx, 1",
-            "xor r10d, r10d",
-            "syscall",
-            // A debugger that stops the process ends the wait, too.
-            "2:",
-            "mov eax, {futex}",
-            "mov esi, {wait}",
-            "mov edx, {yes}",
-            "xor r10d, r10d",
-            "syscall",
-            "cmp dword ptr [rdi], {yes}",
-            "je 2b",
-            "mov rsp, [r8 + {stack}]",
-            take_registers!(),
-            "ret",
-            stack = const offset_of!(Fiber, stack),
-            locals = const offset_of!(Fiber, locals),
-            afloat = const offset_of!(Fiber, afloat),
-            yes = const AFLOAT,
-            futex = const libc::SYS_futex,
-            wake = const libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
-            wait = const libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
-        )
-    }
 }
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 mod everywhere {
     /// No thread is one here.
     #[derive(Debug)]
