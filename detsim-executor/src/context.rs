@@ -63,7 +63,10 @@ where
     let site = std::panic::Location::caller();
     match name {
         "" => join::spawn_here(future, site),
-        name => join::spawn(future, Belongs { name, ..Belongs::default() }, site),
+        name => {
+            let sim = sim().unwrap_or_else(|| outside());
+            join::spawn(&sim, future, Belongs { name, ..Belongs::default() }, site)
+        }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::lane::Lane;
 use crate::lost::JoinError;
 use crate::rng::fold;
 use crate::run;
+use crate::sim::Sim;
 use crate::slot::{self, AbortPtr, JoinPtr};
 use crate::task::{Begin, Spawn};
 use std::any::type_name;
@@ -71,13 +72,11 @@ where
     place(&mut kernel, slot, future, site)
 }
 
-/// Spawns a task where it belongs.
-///
-/// # Panics
-/// Where no simulation runs on this thread.
+/// Spawns a task where it belongs; where that is closed it is dropped at once.
 #[inline]
 #[track_caller]
 pub(crate) fn spawn<F>(
+    sim: &Sim,
     future: F,
     belongs: Belongs<'_>,
     site: &'static Location<'static>,
@@ -85,12 +84,12 @@ pub(crate) fn spawn<F>(
 where
     F: Future + 'static,
 {
-    let Some(mut kernel) = kernel::enter() else { context::outside() };
-    let (slot, lives) = kernel.enroll(type_name::<F>(), &belongs, site);
-    let handle = place(&mut kernel, slot, future, site);
-    drop(kernel);
+    let (handle, slot, lives) = sim.with(|kernel| {
+        let (slot, lives) = kernel.enroll(type_name::<F>(), &belongs, site);
+        (place(kernel, slot, future, site), slot, lives)
+    });
     if !lives {
-        run::drop_task(slot);
+        sim.inside(|| run::drop_task(slot));
     }
     handle
 }

@@ -43,25 +43,33 @@ impl fmt::Debug for NodeEntry {
 /// All nodes of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Nodes {
+    /// Behind those of this run stand some of earlier ones, whose memory is used again.
     entries: Vec<NodeEntry>,
-    /// Entries of earlier runs, whose memory is used again.
-    spare: Vec<NodeEntry>,
+    used: usize,
 }
 
 impl Nodes {
     pub(crate) fn reset(&mut self) {
-        self.spare.extend(self.entries.drain(..).rev());
+        self.used = 0;
         self.add("sim");
     }
 
     fn add(&mut self, name: &str) -> NodeId {
-        let mut entry = self.spare.pop().unwrap_or_default();
+        if self.used == self.entries.len() {
+            self.entries.push(NodeEntry::default());
+        }
+        let entry = &mut self.entries[self.used];
         entry.name.clear();
         entry.name.push_str(name);
         entry.parked.clear();
-        (entry.state, entry.init, entry.boots) = (NodeState::Up, None, 0);
-        self.entries.push(entry);
-        NodeId(self.entries.len() as u16 - 1)
+        debug_assert!(entry.init.is_none(), "a run takes them out when it ends");
+        (entry.state, entry.boots) = (NodeState::Up, 0);
+        self.used += 1;
+        NodeId(self.used as u16 - 1)
+    }
+
+    fn entries(&self) -> &[NodeEntry] {
+        &self.entries[..self.used]
     }
 
     /// The node of this name, made where it is new.
@@ -70,10 +78,10 @@ impl Nodes {
     /// Where there are 65,535 already.
     #[track_caller]
     pub(crate) fn named(&mut self, name: &str) -> NodeId {
-        if let Some(index) = self.entries.iter().position(|entry| entry.name == name) {
+        if let Some(index) = self.entries().iter().position(|entry| entry.name == name) {
             return NodeId(index as u16);
         }
-        assert!(self.entries.len() < usize::from(u16::MAX), "detsim: more than 65535 nodes");
+        assert!(self.used < usize::from(u16::MAX), "detsim: more than 65535 nodes");
         self.add(name)
     }
 
@@ -84,7 +92,7 @@ impl Nodes {
 
     #[inline]
     pub(crate) fn state(&self, node: NodeId) -> Option<NodeState> {
-        self.entries.get(node.0 as usize).map(|entry| entry.state)
+        self.entries().get(node.0 as usize).map(|entry| entry.state)
     }
 
     #[inline]
@@ -107,7 +115,7 @@ impl Nodes {
 
     /// All names, by number.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.entries.iter().map(|entry| entry.name.as_str())
+        self.entries().iter().map(|entry| entry.name.as_str())
     }
 
     /// What the nodes were to do when they come up.

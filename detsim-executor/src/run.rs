@@ -22,7 +22,7 @@ use crate::lost::message_of;
 use crate::queue::Due;
 use crate::run::poll::{Fallen, cancel, take_turn};
 use crate::sim::{Report, Shared, Sim};
-use crate::slot::BodyPtr;
+use crate::slot::{BodyPtr, Polled};
 use crate::task::Slot;
 use crate::timer::Action;
 use crate::turn::Done;
@@ -176,26 +176,25 @@ fn take_turns(
         };
         loop {
             drop(kernel);
+            let (body, polled) = take_turn(turn, fallen);
             // Each arm makes the value anew: one for both would be kept in memory.
-            let ended = match take_turn(turn, fallen) {
-                Done::Waits(body) => {
-                    kernel = kernel::return_to_lane(lane);
-                    if kernel.is_usual {
-                        match kernel.pass_turn(body, lane.is_injected()) {
-                            Some(next) => turn = next,
-                            None => break,
-                        }
-                        continue;
+            let ended = if polled == Polled::Pending {
+                kernel = kernel::return_to_lane(lane);
+                if kernel.is_usual {
+                    match kernel.pass_turn(body, lane.is_injected()) {
+                        Some(next) => turn = next,
+                        None => break,
                     }
-                    end_turn(kernel, Done::Waits(body), main)
+                    continue;
                 }
-                Done::Ended(body) => {
-                    kernel = enter();
-                    if body.is_none() && kernel.finish_plainly() {
-                        break;
-                    }
-                    end_turn(kernel, Done::Ended(body), main)
+                end_turn(kernel, Done::Waits(body), main)
+            } else {
+                let body = body.end_after(polled);
+                kernel = enter();
+                if body.is_none() && kernel.finish_plainly() {
+                    break;
                 }
+                end_turn(kernel, Done::Ended(body), main)
             };
             match ended {
                 Continue(next) => kernel = next,

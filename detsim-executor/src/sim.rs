@@ -168,7 +168,7 @@ impl Sim {
     {
         let site = Location::caller();
         let belongs = Belongs { name: name.as_ref(), ..Belongs::default() };
-        self.inside(|| join::spawn(future, belongs, site))
+        join::spawn(self, future, belongs, site)
     }
 
     /// Runs until nothing is left to happen.
@@ -234,7 +234,7 @@ impl Sim {
         let slot = Rc::clone(&out);
         let main = async move { slot.set(Some(main.await)) };
         let belongs = Belongs { name: "main", main: true, ..Belongs::default() };
-        let main = self.inside(|| join::spawn(main, belongs, site));
+        let main = join::spawn(self, main, belongs, site);
         let number = main.number();
         drop(main);
         self.drive(SimTime::MAX, Some(number))?;

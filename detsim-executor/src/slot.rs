@@ -37,6 +37,8 @@ pub(crate) enum Polled {
     Ended,
     /// The task has ended, and the run loop owns it no more: it is its handle's.
     Left,
+    /// The task has ended, and so has all that was left of it: its memory is free.
+    Last,
 }
 
 /// What the run loop sees of a task.
@@ -78,21 +80,30 @@ pub(crate) trait Joinable<T>: Body {
 pub(crate) struct BodyPtr(NonNull<dyn Body>);
 
 impl BodyPtr {
-    /// Polls the task's future. Where the task has ended this is to be given to [`Self::end_after`], and to
-    /// nobody else where it is [`Polled::Left`].
+    /// Polls the task's future. Where the task has ended, and this pointer has no share of it any more, it is
+    /// to be given to [`Self::end_after`] and to nobody else.
     #[inline]
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Polled {
         // SAFETY: this pointer keeps the allocation alive, and is borrowed mutably.
         unsafe { self.0.as_ref() }.poll(cx)
     }
 
-    /// The task has ended in a poll.
+    /// The task has ended in a poll: this pointer again, where it owns something of the task.
     #[inline]
-    pub(crate) fn end_after(self, polled: Polled) {
+    pub(crate) fn end_after(self, polled: Polled) -> Option<Self> {
         match polled {
-            Polled::Pending | Polled::Ended => drop(self),
+            Polled::Pending | Polled::Ended => return Some(self),
             Polled::Left => mem::forget(self),
+            Polled::Last => self.end_last(),
         }
+        None
+    }
+
+    #[inline(never)]
+    fn end_last(self) {
+        // SAFETY: the poll gave up the last count, and has left nothing in the task to drop; the pointer
+        // ends here.
+        unsafe { give_back(ManuallyDrop::new(self).0) }
     }
 
     /// Drops the task's future in place.
@@ -211,10 +222,11 @@ impl<T> Join<T> {
         self.owners == 0
     }
 
-    /// The task is to have its result from its own poll, and a handle wants it that nobody waits with.
+    /// The task is to have its result from its own poll, and nobody waits for that: a handle wants it, or
+    /// there is nothing in it to drop.
     #[inline]
     fn is_plain(&self) -> bool {
-        !self.done && self.wanted && self.waiting.is_none()
+        !self.done && self.waiting.is_none() && (self.wanted || !mem::needs_drop::<T>())
     }
 
     /// Takes in the result, unless there is one, or nobody wants it.
@@ -276,11 +288,13 @@ impl<F: Future> Cell<F> {
             && let (state, kernel) = join.both()
             && state.is_plain()
         {
-            // Nothing is left that could panic: the run loop's share goes at once, the handle's stays.
-            (state.done, state.history) = (true, kernel.current_history());
-            state.owners -= 1;
-            mem::forget(state.out.replace(Ok(out)));
-            return Polled::Left;
+            // Nothing is left that could panic: the run loop's share goes at once.
+            state.done = true;
+            if state.wanted {
+                state.history = kernel.current_history();
+                mem::forget(state.out.replace(Ok(out))); // there was none
+            }
+            return if state.release() { Polled::Last } else { Polled::Left };
         }
         drop(self.settle(Some(Ok(out))));
         Polled::Ended

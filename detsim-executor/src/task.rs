@@ -100,10 +100,10 @@ impl Marks {
         self.0 |= Self::ABORTED;
     }
 
-    /// Whether there is nothing to say of the task when it ends: it is its group's, which always runs.
+    /// Whether the task is its group's, and has not been aborted.
     #[inline]
     pub(crate) fn ends_plainly(self) -> bool {
-        self.0 & (Self::FREE | Self::AWAY | Self::ABORTED) == 0
+        self.0 & (Self::FREE | Self::ABORTED) == 0
     }
 
     /// Whether the next turn is to begin as any: nothing was spent before, and the task is not aborted.
@@ -356,12 +356,12 @@ impl Tasks {
         self.used as u32 - 1
     }
 
-    /// Ends a task about which there is nothing to say: how often it was polled. `None`, and nothing is
+    /// Ends a task of the run's own group about which there is nothing to say: how often it was polled. `None`, and nothing is
     /// done, where there is: then [`Self::finish`] ends it.
     #[inline]
     pub(crate) fn finish_plainly(&mut self, index: u32) -> Option<u32> {
         let slot = self.slots.get_mut(index as usize)?;
-        if slot.queued || !slot.marks.ends_plainly() {
+        if slot.queued || slot.group != 0 || !slot.marks.ends_plainly() {
             return None;
         }
         slot.number = VACANT;

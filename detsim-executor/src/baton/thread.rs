@@ -48,7 +48,9 @@ pub fn begin() -> Ticket {
     let seat: &'static Seat = Box::leak(Box::new(Seat::apart()));
     // A thread goes with no runtime.
     let belongs = Belongs { name: "a thread", group: Some(GroupId::ROOT), ..Belongs::default() };
-    drop(crate::join::spawn(Started { seat, lives: true, slot: 0 }, belongs, Location::caller()));
+    let sim = context::sim().unwrap_or_else(|| context::outside());
+    let started = Started { seat, lives: true, slot: 0 };
+    drop(crate::join::spawn(&sim, started, belongs, Location::caller()));
     Ticket { lane: lane(), seat }
 }
 

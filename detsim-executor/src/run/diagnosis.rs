@@ -83,7 +83,7 @@ fn probe(deadlock: &mut Deadlock, index: usize) {
         Ok(polled) => {
             let ended = kernel.end_task(slot);
             drop(kernel);
-            body.end_after(polled);
+            drop(body.end_after(polled));
             settle(ended);
         }
     }

@@ -38,12 +38,13 @@ impl Fallen {
     }
 }
 
-/// Has a task take its turn.
+/// Has a task take its turn. What that has come to is to be given to [`BodyPtr::end_after`], where the task
+/// has ended.
 ///
 /// # Panics
 /// With what the poll panics with.
 #[inline(always)]
-pub(super) fn take_turn(turn: Turn, fallen: &Fallen) -> Done {
+pub(super) fn take_turn(turn: Turn, fallen: &Fallen) -> (BodyPtr, Polled) {
     let Turn { body, word, aborted } = turn;
     if aborted {
         return cancelled(body);
@@ -54,28 +55,24 @@ pub(super) fn take_turn(turn: Turn, fallen: &Fallen) -> Done {
     let mut falls = Falls { body: Some(body), fallen };
     let polled = falls.body.as_mut().map(|body| body.poll(&mut cx));
     let body = falls.body.take().expect("invariant: it is taken once");
-    match polled {
-        Some(Polled::Pending) => Done::Waits(body),
-        Some(Polled::Ended) | None => Done::Ended(Some(body)),
-        Some(left) => {
-            body.end_after(left);
-            Done::Ended(None)
-        }
-    }
+    (body, polled.unwrap_or(Polled::Ended))
 }
 
 #[cold]
 #[inline(never)]
-fn cancelled(mut body: BodyPtr) -> Done {
+fn cancelled(mut body: BodyPtr) -> (BodyPtr, Polled) {
     cancel(&mut body);
-    Done::Ended(Some(body))
+    (body, Polled::Ended)
 }
 
 /// The same, where no loop is there to catch a panic.
 pub(super) fn take_turn_alone(turn: Turn) -> Done {
     let fallen = Fallen::default();
-    let polled = catch_unwind(AssertUnwindSafe(|| take_turn(turn, &fallen)));
-    polled.unwrap_or_else(|payload| Done::Ended(Some(fallen.lost_by(payload))))
+    match catch_unwind(AssertUnwindSafe(|| take_turn(turn, &fallen))) {
+        Ok((body, Polled::Pending)) => Done::Waits(body),
+        Ok((body, polled)) => Done::Ended(body.end_after(polled)),
+        Err(payload) => Done::Ended(Some(fallen.lost_by(payload))),
+    }
 }
 
 /// Drops a future whose poll panics while the panic unwinds, as on tokio: its destructors can tell.

@@ -36,7 +36,7 @@ impl Sim {
     {
         let site = Location::caller();
         let belongs = Belongs { group: Some(group), ..Belongs::default() };
-        self.inside(|| join::spawn(future, belongs, site))
+        join::spawn(self, future, belongs, site)
     }
 
     /// Runs a closure on a thread of its own, as a task of a group that need not be driven for it, and goes
@@ -49,7 +49,7 @@ impl Sim {
     {
         let site = Location::caller();
         let belongs = Belongs { group: Some(group), free: true, ..Belongs::default() };
-        self.inside(|| join::spawn(blocking(f), belongs, site))
+        join::spawn(self, blocking(f), belongs, site)
     }
 
     /// Runs until `main`, which belongs to a group but is no task of its own, has ended; drives the
@@ -70,7 +70,7 @@ impl Sim {
     {
         let belongs =
             Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
-        let main = self.inside(|| join::spawn(main, belongs, site));
+        let main = join::spawn(self, main, belongs, site);
         self.with(|kernel| kernel.put_first(main.word()));
         let _driven = drives.then(|| Driven::new(self, group));
         let driven = self.drive(SimTime::MAX, Some(main.number()));

@@ -45,7 +45,7 @@ impl Node {
         let site = Location::caller();
         assert!(self.state() != NodeState::Down, "detsim: node {} is down", self.name());
         let belongs = Belongs { name: name.as_ref(), node: Some(self.id), ..Belongs::default() };
-        self.sim.inside(|| join::spawn(future, belongs, site))
+        join::spawn(&self.sim, future, belongs, site)
     }
 
     /// Says what the node does when it comes up: at once, and after each restart.
@@ -162,6 +162,7 @@ impl Node {
         self.state() != NodeState::Down
     }
 
+    #[inline]
     fn state(&self) -> NodeState {
         self.sim.with(|kernel| kernel.nodes.entry(self.id).state)
     }
