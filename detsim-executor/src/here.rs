@@ -1,6 +1,6 @@
-//! Where this thread stands: the one thread-local of the kernel.
+//! Where this thread stands: the thread-locals of the kernel.
 //!
-//! Owns: [`HERE`], the id and lane of the simulation that this thread drives (the *baton*), and what
+//! Owns: its [`Place`] (`words.rs`), the id and lane of the simulation that this thread drives (the *baton*), and what
 //! tells that the thread is in a section of another kind: a mark for those that hold a lock, and
 //! the last simulation of its own whose cell it entered without driving it. Does not own: who may
 //! take the baton (`bound/lease.rs`, and `baton.rs`: the only callers of [`replace`]).
@@ -8,6 +8,8 @@
 //! Invariants: an id stands in at most one thread's `HERE`; the lane is set exactly where the id is
 //! not [`NOWHERE`]; nothing here has a destructor or a lazy initialiser, so that it can be read at
 //! any time, in the destructors of a thread's other locals too.
+
+mod words;
 
 use std::cell::Cell;
 
@@ -29,9 +31,6 @@ pub(crate) struct Place {
 }
 
 struct Here {
-    sim: Cell<u64>,
-    lane: Cell<Option<&'static Lane>>,
-    polled: Cell<u64>,
     locked: Cell<bool>,
     home: Cell<u64>,
     /// The seat of a pooled thread, and the lane it is for.
@@ -53,9 +52,6 @@ const _: () = assert!(!std::mem::needs_drop::<Here>());
 thread_local! {
     static HERE: Here = const {
         Here {
-            sim: Cell::new(NOWHERE),
-            lane: Cell::new(None),
-            polled: Cell::new(0),
             locked: Cell::new(false),
             home: Cell::new(UNBOUND),
             seat: Cell::new(None),
@@ -71,42 +67,38 @@ thread_local! {
 /// The simulation that this thread drives.
 #[inline]
 pub(crate) fn place() -> Place {
-    HERE.with(|here| Place {
-        sim: here.sim.get(),
-        lane: here.lane.get(),
-        polled: here.polled.get(),
+    words::with(|words| Place {
+        sim: words.sim.get(),
+        lane: words.lane.get(),
+        polled: words.polled.get(),
     })
 }
 
 /// Puts another place here and returns the one before. For `Lease::drive` and `baton.rs`.
 pub(crate) fn replace(place: Place) -> Place {
-    HERE.with(|here| Place {
-        sim: here.sim.replace(place.sim),
-        lane: here.lane.replace(place.lane),
-        polled: here.polled.replace(place.polled),
-    })
+    words::with(|words| words.replace(place))
 }
 
 /// The task of this word is polled from now on. For the run loop alone.
 #[inline]
 pub(crate) fn begin_poll(word: u64) {
-    HERE.with(|here| here.polled.set(word));
+    words::with(|words| words.polled.set(word));
 }
 
 /// The poll is over; true where its task has yielded. For the run loop alone.
 #[inline]
 pub(crate) fn end_poll() -> bool {
-    HERE.with(|here| here.polled.get() == 0)
+    words::with(|words| words.polled.get() == 0)
 }
 
 /// The task of this word lets the others run: it is ready again when its poll is over. False where
 /// it is not the one that is being polled, or has yielded already.
 #[inline]
 pub(crate) fn yield_poll(word: u64) -> bool {
-    HERE.with(|here| {
-        let yields = here.polled.get() == word;
+    words::with(|words| {
+        let yields = words.polled.get() == word;
         if yields {
-            here.polled.set(0);
+            words.polled.set(0);
         }
         yields
     })
