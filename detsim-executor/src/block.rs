@@ -10,10 +10,10 @@
 mod graph;
 mod rest;
 
-pub(crate) use self::graph::{Wait, WaitGraph};
+pub(crate) use self::graph::{Stage, Wait, WaitGraph};
 use crate::event::Event;
 use crate::kernel::Kernel;
-use crate::rng::fold;
+use crate::rng::mix;
 use crate::site;
 use crate::stack::Stack;
 use crate::waker;
@@ -259,7 +259,9 @@ pub struct Object {
     write: u64,
     /// Sum of the histories of the reads since.
     reads: u64,
-    /// Place in the wait graph plus one, 0 while nobody waits.
+    /// How many wait for it, or keep a place.
+    waiters: u32,
+    /// Place in the wait graph, while somebody does.
     node: u32,
     kind: ResourceKind,
 }
@@ -268,7 +270,7 @@ impl Object {
     /// A thing created at `site`; the run it is first used in gives it its signature.
     #[inline]
     pub const fn new(kind: ResourceKind, site: &'static Location<'static>) -> Self {
-        Self { site, run: 0, sig: 0, write: 0, reads: 0, node: 0, kind }
+        Self { site, run: 0, sig: 0, write: 0, reads: 0, waiters: 0, node: 0, kind }
     }
 
     /// Where it was created.
@@ -309,7 +311,7 @@ impl Object {
     fn rebind(&mut self, kernel: &mut Kernel) {
         self.run = kernel.id();
         self.sig = kernel.object_signature(self.site, self.kind);
-        (self.write, self.reads, self.node) = (self.sig, 0, 0);
+        (self.write, self.reads, self.waiters) = (self.sig, 0, 0);
     }
 
     /// The signature: the creating task's, the site, the ordinal there.
@@ -320,7 +322,7 @@ impl Object {
     /// Folds an operation of a task, with history `task`, into the object's. The operation's hash.
     #[inline]
     pub(crate) fn operate(&mut self, task: u64, kind: OpKind) -> u64 {
-        let event = fold(task.wrapping_add(kind as u64 + 1), self.write);
+        let event = mix(task.wrapping_add(kind as u64 + 1), self.write);
         if kind.is_read() {
             self.reads = self.reads.wrapping_add(event);
             return event;
@@ -356,22 +358,21 @@ impl Block {
         parties: &[Party],
         waker: Waker,
     ) -> Waiter {
-        let record = kernel.map_or(0, |kernel| kernel.begin_wait(object, op, site, Some(parties)));
+        let record = kernel.map_or(0, |kernel| kernel.begin_wait(object, op, site, parties));
         Waiter { waker, record }
     }
 
-    /// As [`Self::wait`], in a section of the run's own. No parties: others wait for the object, and whoever
-    /// they wait for is whom this one waits for.
+    /// As [`Self::wait`], in a section of the run's own after [`Kernel::waits_at_once`]. No parties: others
+    /// wait for the object, and whoever they wait for is whom this one waits for.
     #[inline]
-    pub fn wait_too(
+    pub fn wait_own(
         kernel: &mut Kernel,
         object: &mut Object,
-        op: OpKind,
-        site: &'static Location<'static>,
+        (op, site): (OpKind, &'static Location<'static>),
         parties: Option<&[Party]>,
         waker: Waker,
     ) -> Waiter {
-        Waiter { waker, record: kernel.begin_wait(object, op, site, parties) }
+        Waiter { waker, record: kernel.enter_wait(object, op, site, parties) }
     }
 
     /// A queued wait is polled again: the waker to keep. Gives the old one back for disposal.
@@ -379,9 +380,9 @@ impl Block {
     pub fn renew(kernel: Option<&mut Kernel>, waiter: &mut Waiter, waker: Waker) -> Waker {
         if let Some(kernel) = kernel {
             let stack = kernel.captures_stacks().then(Stack::capture);
-            let tag = kernel.current_tag();
+            let word = kernel.word();
             if let Some(wait) = kernel.wait_mut(waiter.record) {
-                (wait.task, wait.suspect) = (tag, false);
+                (wait.task, wait.suspect) = (word, false);
                 if stack.is_some() {
                     wait.stack = stack;
                 }
@@ -415,14 +416,14 @@ impl Block {
     #[inline]
     pub fn grant(kernel: Option<&mut Kernel>, waiter: &mut Waiter) -> Waker {
         if let Some(wait) = kernel.and_then(|kernel| kernel.wait_mut(waiter.record)) {
-            wait.granted = true;
+            wait.stage = Stage::Granted;
         }
         std::mem::replace(&mut waiter.waker, waker::nobody())
     }
 
     /// As [`Self::grant`], in a section of the run's own, and the task is woken. The waker of any other
     /// comes back.
-    #[inline(never)]
+    #[inline(always)]
     #[must_use]
     pub fn grant_own(kernel: &mut Kernel, waiter: &mut Waiter) -> Option<Waker> {
         let waker = Self::grant(Some(kernel), waiter);
@@ -430,9 +431,9 @@ impl Block {
     }
 
     /// The waiter took what it was granted, in a section of the run's own.
-    #[inline]
+    #[inline(always)]
     pub fn end_granted(kernel: &mut Kernel, object: &mut Object, waiter: Waiter) {
-        kernel.end_wait(object, waiter.record);
+        kernel.leave_wait(object, waiter.record);
         // Nobody's, since the grant: the compiler cannot see that there is nothing to drop.
         debug_assert_eq!(waker::ours(&waiter.waker), Some(waker::NOBODY));
         std::mem::forget(waiter.waker);
@@ -448,19 +449,21 @@ impl Block {
 
     /// Who waits for an object, and to do what, the longest wait first.
     pub fn waiting(kernel: &Kernel, object: &Object) -> Vec<(TaskTag, OpKind)> {
-        if object.node == 0 || object.run != kernel.id() {
+        if object.waiters == 0 || object.run != kernel.id() {
             return Vec::new();
         }
-        let waits = kernel.graph.waits().filter(|wait| wait.object == object.node - 1);
-        let mut waits: Vec<&Wait> = waits.collect();
-        waits.sort_by_key(|wait| (wait.since, wait.task.number, wait.op));
-        waits.into_iter().map(|wait| (wait.task, wait.op)).collect()
+        let waits = kernel.graph.waits().filter(|wait| wait.object == object.node);
+        let mut waits: Vec<_> = waits
+            .map(|wait| (wait.since, kernel.tag_of_word(wait.task).number, wait.op, wait.task))
+            .collect();
+        waits.sort_unstable();
+        waits.into_iter().map(|(.., op, task)| (kernel.tag_of_word(task), op)).collect()
     }
 
     /// Whoever has the object has changed: told to the graph while somebody waits.
     #[inline(always)]
     pub fn held_by(kernel: Option<&mut Kernel>, object: &Object, parties: &[Party]) {
-        if object.node == 0 {
+        if object.waiters == 0 {
             return;
         }
         let Some(kernel) = kernel.filter(|kernel| kernel.id() == object.run) else { return };
@@ -476,15 +479,26 @@ impl Kernel {
         object: &mut Object,
         op: OpKind,
         site: &'static Location<'static>,
-        parties: Option<&[Party]>,
+        parties: &[Party],
     ) -> u32 {
         object.bind(self);
-        let wait = (self.tag(), op, site, self.steps());
-        let record = self.graph.enter(object, parties, wait) + 1;
+        let record = self.enter_wait(object, op, site, Some(parties));
         if self.captures_stacks() {
             self.note_wait(object, op, site, record);
         }
         record
+    }
+
+    #[inline(always)]
+    fn enter_wait(
+        &mut self,
+        object: &mut Object,
+        op: OpKind,
+        site: &'static Location<'static>,
+        parties: Option<&[Party]>,
+    ) -> u32 {
+        let wait = (self.word(), op, site, self.steps());
+        self.graph.enter(object, parties, wait) + 1
     }
 
     /// What a recorded run, and one that is diagnosed, knows of a wait beside.
@@ -515,6 +529,11 @@ impl Kernel {
     /// A wait for the object is over.
     #[inline(never)]
     fn end_wait(&mut self, object: &mut Object, record: u32) {
+        self.leave_wait(object, record);
+    }
+
+    #[inline(always)]
+    fn leave_wait(&mut self, object: &mut Object, record: u32) {
         if record != 0 && object.is_of(self.id()) {
             self.graph.leave(object, record - 1);
         }
@@ -524,6 +543,49 @@ impl Kernel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The order of the steps of tasks `a`, `b` and `c`, which do what `programs` say, one object after the
+    /// other: what each object sees of it, and the sum of the operations' hashes.
+    fn outcome(order: &[usize], programs: &[&[usize]; 3]) -> ([Vec<usize>; 2], u64) {
+        let object =
+            |sig| Object { write: sig, ..Object::new(ResourceKind::Mutex, Location::caller()) };
+        let (mut objects, mut histories) = ([object(5), object(6)], [1, 2, 3]);
+        let (mut seen, mut at, mut shape) = ([Vec::new(), Vec::new()], [0; 3], 0u64);
+        for task in order {
+            let object = programs[*task][at[*task]];
+            at[*task] += 1;
+            histories[*task] = objects[object].operate(histories[*task], OpKind::Lock);
+            seen[object].push(*task);
+            shape = shape.wrapping_add(histories[*task]);
+        }
+        (seen, shape)
+    }
+
+    #[test]
+    fn runs_have_one_hash_exactly_where_each_object_sees_the_same() {
+        use std::collections::{BTreeMap, BTreeSet};
+        let programs: [&[usize]; 3] = [&[0, 1, 0, 0], &[0, 1, 0, 0], &[1, 0]];
+        let mut orders = vec![Vec::new()];
+        for _ in 0..10 {
+            orders = orders
+                .iter()
+                .flat_map(|order: &Vec<usize>| {
+                    (0..3).map(move |task| [&order[..], &[task]].concat())
+                })
+                .filter(|order| {
+                    (0..3).all(|t| order.iter().filter(|o| **o == t).count() <= programs[t].len())
+                })
+                .collect();
+        }
+        assert_eq!(orders.len(), 3_150);
+        let mut by_sight = BTreeMap::new();
+        for order in &orders {
+            let (seen, shape) = outcome(order, &programs);
+            assert_eq!(*by_sight.entry(seen).or_insert(shape), shape, "{order:?}");
+        }
+        let shapes: BTreeSet<u64> = by_sight.values().copied().collect();
+        assert_eq!(shapes.len(), by_sight.len());
+    }
 
     #[test]
     fn what_a_granted_wait_keeps_is_ours_and_wakes_nobody() {

@@ -4,7 +4,7 @@
 //! own: when a run is stuck ([`crate::run`]). Invariants: everything is in the order of task
 //! numbers; a cycle is named once, from its lowest task on.
 
-use crate::block::{OpKind, ResourceKind, Role, Wait};
+use crate::block::{OpKind, ResourceKind, Role, Stage, Wait};
 use crate::failure::Where;
 use crate::kernel::Kernel;
 use crate::site;
@@ -113,7 +113,7 @@ impl Kernel {
     pub(crate) fn blocked_task(&self, index: u32) -> BlockedTask {
         let tag = self.tag_of(index);
         let slot = self.tasks.get(index).expect("invariant: a living task has a slot");
-        let waits = || self.graph.waits().filter(|w| w.task == tag && !w.suspect);
+        let waits = || self.graph.waits().filter(|w| w.task == tag.word && !w.suspect);
         let stack = waits().find_map(|wait| wait.stack.as_ref()).filter(|_| !self.brief);
         BlockedTask {
             number: tag.number,
@@ -147,13 +147,16 @@ impl Kernel {
             count: party.count,
             finished: !party.task.is_nobody() && self.tasks.live(party.task.word).is_none(),
         });
-        let ahead = self.writer_ahead(wait).map(|writer| PartyShown {
-            task: self.shown_task(writer.task),
-            number: Some(writer.task.number),
-            role: Role::Ahead,
-            site: site::shown(writer.site),
-            count: 1,
-            finished: false,
+        let ahead = self.writer_ahead(wait).map(|writer| {
+            let task = self.tag_of_word(writer.task);
+            PartyShown {
+                task: self.shown_task(task),
+                number: Some(task.number),
+                role: Role::Ahead,
+                site: site::shown(writer.site),
+                count: 1,
+                finished: false,
+            }
         });
         WaitsFor {
             op: wait.op.word().to_owned(),
@@ -161,7 +164,7 @@ impl Kernel {
             created: site::shown(resource.site),
             site: site::shown(wait.site),
             since: wait.since,
-            granted: wait.granted,
+            granted: wait.stage == Stage::Granted,
             parties: parties.chain(ahead).collect(),
         }
     }
@@ -175,7 +178,10 @@ impl Kernel {
         }
         let is_ahead = |other: &&Wait| {
             let is_of_it = other.object == wait.object && other.op == OpKind::Write;
-            is_of_it && !other.granted && other.since <= wait.since && other.task != wait.task
+            is_of_it
+                && other.stage == Stage::Waits
+                && other.since <= wait.since
+                && other.task != wait.task
         };
         self.graph.waits().filter(is_ahead).min_by_key(|other| other.since)
     }

@@ -92,6 +92,9 @@ pub struct Kernel {
     pub(crate) budget: u32,
     /// How often it was stopped before one in this poll.
     pub(crate) stops: u32,
+    /// What of that budget is not for operations that are done at once: nothing in a plain run, all of it in
+    /// one that is recorded, and in the poll that diagnoses a stuck one.
+    reserved: u32,
     pub(crate) policy: Policy,
     pub(crate) tasks: Tasks,
     pub(crate) queue: Queue,
@@ -115,8 +118,6 @@ pub struct Kernel {
     pub(crate) user: Option<Stream>,
     sites: SiteCache,
     root_ordinals: Ordinals,
-    /// The tag of the task that was asked for last: see [`Kernel::tag`].
-    tag: TaskTag,
     /// The slot of the task that ran last.
     pub(crate) last_run: u32,
     probing: bool,
@@ -153,7 +154,8 @@ impl Kernel {
         self.failure = None;
         self.user = None;
         self.clear_current();
-        (self.stops, self.probing) = (0, false);
+        self.stops = 0;
+        self.set_probing(false);
         (self.rests, self.watchers, self.forgives) = (0, 0, config.forgives_panics);
         self.last_run = NO_TASK;
         self.settle();
@@ -204,10 +206,7 @@ impl Kernel {
     /// The tag of the task that runs.
     #[inline]
     pub fn current_tag(&self) -> TaskTag {
-        match self.current {
-            NO_TASK => TaskTag::NOBODY,
-            slot => self.tag_of(slot),
-        }
+        self.tasks.tag(self.current)
     }
 
     /// The word of the task that runs; 0 outside of any.
@@ -220,27 +219,6 @@ impl Kernel {
     #[inline]
     pub fn is_current(&self, tag: TaskTag) -> bool {
         tag.word == self.word
-    }
-
-    /// The tag of the task that runs, where it was asked for in this poll already.
-    #[inline]
-    pub fn known_tag(&self) -> Option<TaskTag> {
-        (self.tag.word == self.word).then_some(self.tag)
-    }
-
-    /// As [`Self::current_tag`], for what every operation asks: looked up once a poll.
-    #[inline]
-    pub fn tag(&mut self) -> TaskTag {
-        // A word names one task, and the tag of a task does not change.
-        if self.tag.word == self.word { self.tag } else { self.tag_anew() }
-    }
-
-    /// A call, whose result is in registers: what was written in parts just now is slow to read at once.
-    #[inline(never)]
-    fn tag_anew(&mut self) -> TaskTag {
-        let tag = self.current_tag();
-        self.tag = tag;
-        tag
     }
 
     pub(crate) fn current_index(&self) -> u32 {
@@ -298,15 +276,21 @@ impl Kernel {
     pub fn wake(&mut self, word: u64) {
         let (_, index) = unpack(word);
         let Some(slot) = self.tasks.get_mut(index).filter(|slot| slot.word == word) else { return };
+        if !self.plain || slot.marks.is_away() || self.threads.has_hosts() {
+            return self.wake_anyhow(index);
+        }
+        if !slot.queued {
+            slot.queued = true;
+            self.policy.push(index);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_anyhow(&mut self, index: u32) {
         if self.threads.has_hosts() {
-            return self.wake_beside_hosts(index);
+            self.threads.note_wake(index);
         }
-        if slot.queued {
-            return;
-        }
-        slot.queued = true;
-        let is_away = slot.marks.is_away();
-        self.enqueue(index, is_away);
+        self.wake_slot(index);
     }
 
     /// Puts a task that was just marked as queued where it belongs.
@@ -321,21 +305,15 @@ impl Kernel {
     /// Wakes the task of a waker, where it is one of this simulation's; any other waker comes back.
     #[inline]
     pub(crate) fn wake_by(&mut self, waker: Waker) -> Option<Waker> {
-        match waker::ours(&waker) {
-            Some(waker::NOBODY) => {}
-            Some(word) if word >> LANE_SHIFT == self.tasks.lane() => self.wake(word),
-            _ => return Some(waker),
-        }
+        let ours = waker::ours(&waker);
+        let Some(word) = ours.filter(|word| word >> LANE_SHIFT == self.tasks.lane()) else {
+            // Nobody is of no lane.
+            return Some(waker).filter(|_| ours != Some(waker::NOBODY));
+        };
         // Ours has nothing to drop; the compiler cannot see that through the table.
         mem::forget(waker);
+        self.wake(word);
         None
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wake_beside_hosts(&mut self, index: u32) {
-        self.threads.note_wake(index);
-        self.wake_slot(index);
     }
 
     /// The wait is over in which the task's poll was put aside: that poll goes on.
@@ -419,7 +397,7 @@ impl Kernel {
     #[inline]
     pub fn used(&mut self, object: &mut Object, kind: OpKind) -> TaskTag {
         self.operate(object, kind);
-        self.tag()
+        self.current_tag()
     }
 
     /// History of the current task.
@@ -508,7 +486,7 @@ impl Kernel {
     /// Stacks of waits are kept in a recorded run, and in the poll that diagnoses a deadlock.
     #[inline]
     pub(crate) fn captures_stacks(&self) -> bool {
-        self.recorder.is_on() || self.probing
+        self.reserved != 0
     }
 
     pub(crate) fn is_probing(&self) -> bool {
@@ -517,6 +495,7 @@ impl Kernel {
 
     pub(crate) fn set_probing(&mut self, probing: bool) {
         self.probing = probing;
+        self.reserved = if probing || self.recorder.is_on() { u32::MAX } else { 0 };
     }
 
     #[inline]

@@ -176,8 +176,11 @@ impl Slot {
     /// Counts an operation, unless the task is to be stopped before it.
     #[inline]
     pub(crate) fn count_operation(&mut self) -> bool {
-        let counts = self.ops + 1 < self.stop_at;
-        self.ops += u32::from(counts);
+        let ops = self.ops + 1;
+        let counts = ops < self.stop_at;
+        if counts {
+            self.ops = ops;
+        }
         counts
     }
 
@@ -442,11 +445,15 @@ impl Tasks {
         self.cold[index as usize].ordinals.next(key)
     }
 
-    /// The tag of the task in this slot.
+    /// The tag of the task in this slot; nobody's, where there is no slot.
     #[inline]
     pub(crate) fn tag(&self, index: u32) -> TaskTag {
-        let Slot { word, number, .. } = self.slots[index as usize];
-        TaskTag { word, number, name: self.cold[index as usize].name }
+        match (self.get(index), self.cold.get(index as usize)) {
+            (Some(slot), Some(cold)) => {
+                TaskTag { word: slot.word, number: slot.number, name: cold.name }
+            }
+            _ => TaskTag::NOBODY,
+        }
     }
 }
 

@@ -83,6 +83,7 @@ pub fn storable(cx: &Context<'_>, foreign: &mut Option<Waker>) -> Option<Waker> 
 }
 
 /// A waker of ours that wakes nobody: for a wait that is queued before it is polled.
+#[inline]
 pub fn nobody() -> Waker {
     waker(NOBODY)
 }

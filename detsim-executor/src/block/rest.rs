@@ -7,7 +7,7 @@
 use std::panic::Location;
 use std::task::Waker;
 
-use super::{Block, Object, OpKind, Party, TaskTag, Waiter};
+use super::{Block, Object, OpKind, Party, Stage, TaskTag, Waiter};
 use crate::kernel::Kernel;
 use crate::stack::Stack;
 use crate::waker;
@@ -19,7 +19,7 @@ impl Block {
     #[must_use]
     pub fn rest(kernel: &mut Kernel, waiter: &mut Waiter) -> Waker {
         if let Some(wait) = kernel.wait_mut(waiter.record) {
-            wait.rests = true;
+            wait.stage = Stage::Rests;
         }
         std::mem::replace(&mut waiter.waker, waker::waker(TaskTag::NOBODY.word))
     }
@@ -38,26 +38,13 @@ impl Block {
         std::mem::forget(std::mem::replace(&mut waiter.waker, waker));
         let (since, word) = (kernel.steps(), kernel.word());
         if let Some(wait) = kernel.wait_mut(waiter.record) {
-            (wait.granted, wait.suspect, wait.rests) = (false, false, false);
-            (wait.op, wait.site, wait.since) = (op, site, since);
-            // Whoever it was the last time is it most often again.
-            if wait.task.word != word {
-                change_hands(kernel, waiter.record);
-            }
+            (wait.stage, wait.suspect) = (Stage::Waits, false);
+            (wait.task, wait.op, wait.site, wait.since) = (word, op, site, since);
         }
         Self::held_by(Some(kernel), object, parties);
         if kernel.captures_stacks() {
             record(kernel, object, waiter.record, (op, site));
         }
-    }
-}
-
-/// It is another task that waits.
-#[cold]
-fn change_hands(kernel: &mut Kernel, record: u32) {
-    let task = kernel.tag();
-    if let Some(wait) = kernel.wait_mut(record) {
-        wait.task = task;
     }
 }
 

@@ -73,7 +73,7 @@ impl Kernel {
         kind: OpKind,
         asked: &mut bool,
     ) -> bool {
-        if self.budget == 0 || !object.is_of(self.id) || self.recorder.is_on() {
+        if self.budget <= self.reserved || !object.is_of(self.id) {
             return false;
         }
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
@@ -90,7 +90,7 @@ impl Kernel {
     /// one. Where this is false nothing has happened.
     #[inline]
     pub fn waits_at_once(&mut self, object: &mut Object, kind: OpKind, asked: &mut bool) -> bool {
-        if self.budget == 0 || !object.is_of(self.id) || self.recorder.is_on() {
+        if self.budget <= self.reserved || !object.is_of(self.id) {
             return false;
         }
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };
@@ -113,7 +113,7 @@ impl Kernel {
     /// [`Self::holds_before`] and [`Self::operate`] in one. Where this is false nothing has happened.
     #[inline]
     pub fn does_at_once(&mut self, object: &mut Object, kind: OpKind) -> bool {
-        if !object.is_of(self.id) || self.recorder.is_on() {
+        if self.reserved != 0 || !object.is_of(self.id) {
             return false;
         }
         let Some(slot) = self.tasks.get_mut(self.current) else { return false };

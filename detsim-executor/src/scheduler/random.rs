@@ -68,7 +68,17 @@ impl Random {
     #[inline]
     pub(crate) fn push(&mut self, slot: u32) {
         self.arrivals = self.arrivals.wrapping_add(1);
-        self.ready.push(Entry::new(slot, self.arrivals));
+        let entry = Entry::new(slot, self.arrivals);
+        if self.ready.len() == self.ready.capacity() {
+            return self.push_and_grow(entry);
+        }
+        self.ready.push(entry);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_and_grow(&mut self, entry: Entry) {
+        self.ready.push(entry);
     }
 
     /// Takes a task; a single one is no choice, and costs no draw.

@@ -27,27 +27,11 @@ impl Last {
         is_here && kernel.map_or(self.task.is_nobody(), is_me)
     }
 
-    /// Notes the task that runs, where that is known without a look; false, and nothing is noted, where it is
-    /// not.
-    #[inline]
-    pub(crate) fn notes_quickly(
-        &mut self,
-        kernel: &Kernel,
-        site: &'static Location<'static>,
-    ) -> bool {
-        if self.is_by(Some(kernel), site) {
-            return true;
-        }
-        let Some(task) = kernel.known_tag() else { return false };
-        *self = Self::new(task, site);
-        true
-    }
-
     /// Notes the task that runs.
     #[inline]
-    pub(crate) fn note(&mut self, kernel: Option<&mut Kernel>, site: &'static Location<'static>) {
-        if !self.is_by(kernel.as_deref(), site) {
-            *self = Self::new(kernel.map_or(TaskTag::NOBODY, Kernel::tag), site);
+    pub(crate) fn note(&mut self, kernel: Option<&Kernel>, site: &'static Location<'static>) {
+        if !self.is_by(kernel, site) {
+            *self = Self::new(kernel.map_or(TaskTag::NOBODY, Kernel::current_tag), site);
         }
     }
 

@@ -75,10 +75,10 @@ impl State {
     #[inline(never)]
     fn notified_by_another(
         &mut self,
-        mut kernel: Option<&mut Kernel>,
+        kernel: Option<&mut Kernel>,
         site: &'static Location<'static>,
     ) {
-        self.last_notified.note(kernel.as_deref_mut(), site);
+        self.last_notified.note(kernel.as_deref(), site);
         let last = self.last_notified.party(Role::LastUsed);
         Block::held_by(kernel, &self.object, last.as_slice());
     }

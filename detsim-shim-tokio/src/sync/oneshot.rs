@@ -42,7 +42,8 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         closed: false,
         receiver: None,
         sender: None,
-        seen: [Last::new(context::with(Kernel::tag).unwrap_or_default(), site); 2],
+        seen: [Last::new(context::with(|kernel| kernel.current_tag()).unwrap_or_default(), site);
+            2],
     };
     let (one, other) = pair(Chan { state: Bound::new(State { core, value: None }) });
     let sender = Sender { chan: Some(one), asked: false };
@@ -148,10 +149,10 @@ impl Core {
             return false;
         }
         let [sender, receiver] = &mut self.seen;
-        *receiver = Last::new(kernel.tag(), site);
+        *receiver = Last::new(kernel.current_tag(), site);
         let sender = sender.party(Role::OtherEnd);
-        let (operation, parties) = (OpKind::Recv, Some(sender.as_slice()));
-        self.receiver = Some(Block::wait_too(kernel, object, operation, site, parties, waker));
+        let (wait, parties) = ((OpKind::Recv, site), Some(sender.as_slice()));
+        self.receiver = Some(Block::wait_own(kernel, object, wait, parties, waker));
         true
     }
 

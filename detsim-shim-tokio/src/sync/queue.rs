@@ -1,9 +1,9 @@
 //! Who waits, in what order.
 //!
 //! Owns: [`Queue`], a list of waits in which every operation takes the same short time, wherever in
-//! the list it happens. Does not own: what is waited for. Invariants: a place belongs to the future
-//! that holds its [`Ticket`] until that future takes it back; a place is in the list until it is
-//! granted, and keeps its record in the wait graph until it is taken back.
+//! the list it happens; [`Stage`], how far a future has come that may wait there. Does not own: what is waited
+//! for. Invariants: a place belongs to the future that holds its [`Ticket`] until that future takes it back; a
+//! place is in the list until it is granted, and keeps its record in the wait graph until it is taken back.
 
 use detsim_executor::{Block, Kernel, Object, Waiter};
 use std::num::NonZeroU32;
@@ -19,6 +19,7 @@ pub(crate) struct Queue<P> {
     /// The first vacant place; the others follow by `next`.
     vacant: u32,
     first: u32,
+    /// Means nothing while there is no first.
     last: u32,
 }
 
@@ -27,6 +28,7 @@ struct Place<P> {
     /// `None` where the place is vacant.
     taken: Option<(Waiter, P)>,
     granted: bool,
+    /// Means nothing for the first in the list.
     previous: u32,
     next: u32,
 }
@@ -44,6 +46,41 @@ impl Ticket {
     #[inline]
     fn index(&self) -> u32 {
         self.0.get() - 1
+    }
+}
+
+/// How far a future has come with an operation that may wait.
+#[derive(Debug)]
+pub(crate) enum Stage {
+    /// It was not polled yet.
+    Fresh,
+    /// The kernel was asked whether the task is stopped before it: that is asked once.
+    Asked,
+    /// It waits.
+    Queued(Ticket),
+}
+
+impl Stage {
+    /// Whether the kernel was asked.
+    #[inline]
+    pub(crate) fn is_asked(&self) -> bool {
+        !matches!(self, Self::Fresh)
+    }
+
+    /// Keeps that the kernel was asked.
+    pub(crate) fn ask(&mut self) {
+        if !self.is_asked() {
+            *self = Self::Asked;
+        }
+    }
+
+    /// The place of one that waits, which is left.
+    #[inline]
+    pub(crate) fn leave(&mut self) -> Option<Ticket> {
+        match std::mem::replace(self, Self::Asked) {
+            Self::Queued(ticket) => Some(ticket),
+            Self::Fresh | Self::Asked => None,
+        }
     }
 }
 
@@ -89,9 +126,9 @@ impl<P> Queue<P> {
     pub(crate) fn push(&mut self, waiter: Waiter, payload: P) -> Ticket {
         let previous = self.last;
         let index = self.occupy((waiter, payload), false, previous);
-        match self.places.get_mut(previous as usize) {
-            None => self.first = index,
-            Some(last) => last.next = index,
+        match self.is_empty() {
+            true => self.first = index,
+            false => self.places[previous as usize].next = index,
         }
         self.last = index;
         Ticket::of(index)
@@ -109,7 +146,8 @@ impl<P> Queue<P> {
             return self.new_place(Place { taken: Some(taken), granted, previous, next: NONE });
         };
         self.vacant = place.next;
-        place.taken = Some(taken);
+        // There was nobody: the compiler cannot see that there is nothing to drop.
+        std::mem::forget(place.taken.replace(taken));
         (place.granted, place.previous, place.next) = (granted, previous, NONE);
         index
     }
@@ -130,6 +168,9 @@ impl<P> Queue<P> {
 
     /// What the last that waits has brought along.
     pub(crate) fn last_mut(&mut self) -> Option<&mut P> {
+        if self.is_empty() {
+            return None;
+        }
         let place = self.places.get_mut(self.last as usize)?;
         place.taken.as_mut().map(|(_, payload)| payload)
     }
@@ -142,7 +183,8 @@ impl<P> Queue<P> {
 
     /// Grants the last that waits what it waits for: its waker.
     pub(crate) fn grant_last(&mut self, kernel: Option<&mut Kernel>) -> Option<Waker> {
-        self.grant(self.last, kernel)
+        let last = if self.is_empty() { NONE } else { self.last };
+        self.grant(last, kernel)
     }
 
     #[inline]
@@ -167,22 +209,19 @@ impl<P> Queue<P> {
             return Served::InPart;
         }
         place.granted = true;
-        let next = place.next;
-        let foreign = Block::grant_own(kernel, waiter);
-        self.first = next;
-        match self.places.get_mut(next as usize) {
-            Some(place) => place.previous = NONE,
-            None => self.last = NONE,
+        self.first = place.next;
+        match Block::grant_own(kernel, waiter) {
+            None => Served::InFull,
+            Some(foreign) => Served::Foreign(foreign),
         }
-        foreign.map_or(Served::InFull, Served::Foreign)
     }
 
     #[inline]
     fn unlink(&mut self, index: u32) -> Option<()> {
         let Place { previous, next, .. } = *self.places.get(index as usize)?;
-        match previous {
-            NONE => self.first = next,
-            previous => self.places[previous as usize].next = next,
+        match self.first == index {
+            true => self.first = next,
+            false => self.places[previous as usize].next = next,
         }
         match next {
             NONE => self.last = previous,
@@ -225,7 +264,7 @@ impl<P> Queue<P> {
     }
 
     /// Takes back a place whose wait was granted, in a section of the run's own: what was brought along.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_granted(
         &mut self,
         kernel: &mut Kernel,

@@ -28,14 +28,21 @@ const WORD: usize = 8;
 const TWO_WORDS: usize = 16;
 const THREE_WORDS: usize = 24;
 
-/// A number that tells a ring from all others. Only ever compared.
+/// A number that tells a ring from all others. Only ever compared. Even: the odd one behind it is that of
+/// a slot with an item in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Brand(u64);
 
 impl Brand {
     fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self(NEXT.fetch_add(1, Relaxed))
+        Self(NEXT.fetch_add(2, Relaxed))
+    }
+
+    /// Of a slot of this ring with an item in it.
+    #[inline]
+    fn full(self) -> Self {
+        Self(self.0 + 1)
     }
 }
 
@@ -44,6 +51,8 @@ pub(super) struct Ring {
     bytes: NonNull<u8>,
     /// Of one item, its size a multiple of its alignment.
     item: Layout,
+    /// Where the item of a slot begins.
+    offset: usize,
     /// Items that there is memory for, and its bytes.
     capacity: usize,
     end: usize,
@@ -77,7 +86,18 @@ pub(super) fn ring<T>() -> (Ring, Items<T>) {
     let item = Layout::new::<T>().pad_to_align();
     let bytes = NonNull::<T>::dangling().cast();
     (
-        Ring { bytes, item, capacity: 0, end: 0, quick: 0, first: 0, next: 0, len: 0, brand },
+        Ring {
+            bytes,
+            item,
+            offset: std::mem::offset_of!(Slot<T>, item),
+            capacity: 0,
+            end: 0,
+            quick: 0,
+            first: 0,
+            next: 0,
+            len: 0,
+            brand,
+        },
         Items { brand, _type: PhantomData },
     )
 }
@@ -92,28 +112,23 @@ impl<T> Items<T> {
     /// A slot with nothing in it.
     #[inline]
     pub(super) fn empty(&self) -> Slot<T> {
-        Slot { head: Head { brand: self.brand, full: false }, item: MaybeUninit::uninit() }
+        Slot { head: self.brand, item: MaybeUninit::uninit() }
     }
 
     /// A slot with an item in it.
     #[inline]
     pub(super) fn full(&self, item: T) -> Slot<T> {
-        Slot { head: Head { brand: self.brand, full: true }, item: MaybeUninit::new(item) }
+        Slot { head: self.brand.full(), item: MaybeUninit::new(item) }
     }
 }
 
-/// A place for one item, outside of the ring. Made by the [`Items`] of its ring.
+/// A place for one item, outside of the ring. Made by the [`Items`] of its ring. In this order: a ring knows
+/// where the item is by its alignment.
+#[repr(C)]
 pub(super) struct Slot<T> {
-    head: Head,
+    /// Of the ring that the slot belongs to; odd where the item is there.
+    head: Brand,
     item: MaybeUninit<T>,
-}
-
-/// What is known of a slot without its type.
-struct Head {
-    /// Of the ring that the slot belongs to.
-    brand: Brand,
-    /// Whether the item is there.
-    full: bool,
 }
 
 impl<T> Slot<T> {
@@ -121,17 +136,17 @@ impl<T> Slot<T> {
     #[inline]
     pub(super) fn seen(&mut self) -> Seen<'_> {
         // A cast, no call: this is compiled in the user's crate, which may not be optimised.
-        Seen { head: &mut self.head, item: &raw mut self.item as *mut u8 }
+        Seen { slot: self as *mut Self as *mut Brand, _borrowed: PhantomData }
     }
 
     /// Takes the item out.
     #[inline]
     pub(super) fn take(&mut self) -> Option<T> {
-        if !self.head.full {
+        if self.head.0 & 1 == 0 {
             return None;
         }
-        self.head.full = false;
-        // SAFETY: `full` said that the item is there, and says now that it is not.
+        self.head.0 -= 1;
+        // SAFETY: the head said that the item is there, and says now that it is not.
         Some(unsafe { self.item.assume_init_read() })
     }
 }
@@ -145,18 +160,30 @@ impl<T> Drop for Slot<T> {
     }
 }
 
-/// A slot, as a ring sees it: without its type, but with the brand of the ring that it belongs to. Two
-/// words, which go by value.
+/// A slot, as a ring sees it: without its type, but with the brand of the ring that it belongs to. One
+/// word, which goes by value. Invariant: it points to a whole slot, borrowed for as long as this is there.
 pub(super) struct Seen<'a> {
-    head: &'a mut Head,
-    item: *mut u8,
+    slot: *mut Brand,
+    _borrowed: PhantomData<&'a mut Brand>,
 }
 
 impl Seen<'_> {
     /// The same, for a while.
     #[inline]
     pub(super) fn again(&mut self) -> Seen<'_> {
-        Seen { head: self.head, item: self.item }
+        Seen { slot: self.slot, _borrowed: PhantomData }
+    }
+
+    #[inline]
+    fn head(&self) -> Brand {
+        // SAFETY: a slot begins with its head, and is borrowed.
+        unsafe { *self.slot }
+    }
+
+    #[inline]
+    fn set_head(&mut self, head: Brand) {
+        // SAFETY: as in `head`.
+        unsafe { *self.slot = head }
     }
 }
 
@@ -171,12 +198,18 @@ impl Ring {
     /// # Panics
     /// Where the slot is empty or belongs to another ring.
     #[inline]
-    pub(super) fn push(&mut self, slot: Seen<'_>) {
+    pub(super) fn push(&mut self, mut slot: Seen<'_>) {
+        if !self.push_quickly(slot.again()) {
+            self.push_anyway(slot);
+        }
+    }
+
+    #[inline(never)]
+    fn push_anyway(&mut self, slot: Seen<'_>) {
         if self.len == self.capacity {
             self.grow();
         }
-        let head = &*slot.head;
-        assert!(head.brand == self.brand && head.full, "invariant: a full slot of this ring");
+        assert!(slot.head() == self.brand.full(), "invariant: a full slot of this ring");
         // SAFETY: the slot is a full one of this ring, and there is memory.
         unsafe { self.push_sized::<false>(slot) };
     }
@@ -185,20 +218,12 @@ impl Ring {
     /// moved, where it does.
     #[inline]
     pub(super) fn push_quickly(&mut self, slot: Seen<'_>) -> bool {
-        let takes = self.len < self.quick && slot.head.brand == self.brand && slot.head.full;
+        let takes = self.len < self.quick && slot.head() == self.brand.full();
         if takes {
             // SAFETY: the slot is a full one of this ring, there is memory, and `quick` is not 0.
             unsafe { self.push_sized::<true>(slot) };
         }
         takes
-    }
-
-    /// As [`Self::push`], for a slot of which [`Self::push_quickly`] may have moved the item.
-    #[inline]
-    pub(super) fn push_rest(&mut self, slot: Seen<'_>) {
-        if slot.head.full {
-            self.push(slot);
-        }
     }
 
     /// Moves the item of a slot to the end of the queue.
@@ -207,10 +232,10 @@ impl Ring {
     /// The slot is a full one of this ring, and the ring has memory for one more; `QUICK` only where
     /// `quick` is not 0.
     #[inline]
-    unsafe fn push_sized<const QUICK: bool>(&mut self, slot: Seen<'_>) {
-        let Seen { head, item } = slot;
+    unsafe fn push_sized<const QUICK: bool>(&mut self, mut slot: Seen<'_>) {
         let place = self.bytes.as_ptr().wrapping_add(self.next);
-        head.full = false;
+        let item = slot.slot.cast::<u8>().wrapping_add(self.offset);
+        slot.set_head(self.brand);
         // SAFETY: the brands are the same, so both ends are places for a `T`; the slot's was full and
         // is not any more, the ring's is unused, and they are in different allocations.
         unsafe { self.copy::<QUICK>(item, place) };
@@ -223,10 +248,14 @@ impl Ring {
     /// # Panics
     /// Where the slot is full or belongs to another ring.
     #[inline]
-    pub(super) fn pop(&mut self, slot: Seen<'_>) -> bool {
+    pub(super) fn pop(&mut self, mut slot: Seen<'_>) -> bool {
+        self.pop_quickly(slot.again()) || self.pop_anyway(slot)
+    }
+
+    #[inline(never)]
+    fn pop_anyway(&mut self, slot: Seen<'_>) -> bool {
         let is_there = self.len > 0;
-        let head = &*slot.head;
-        assert!(head.brand == self.brand && !head.full, "invariant: an empty slot of this ring");
+        assert!(slot.head() == self.brand, "invariant: an empty slot of this ring");
         if is_there {
             // SAFETY: the slot is an empty one of this ring, and an item is there.
             unsafe { self.pop_sized::<false>(slot) };
@@ -238,19 +267,12 @@ impl Ring {
     /// moved, where it does.
     #[inline]
     pub(super) fn pop_quickly(&mut self, slot: Seen<'_>) -> bool {
-        let is_there = self.quick > 0 && self.len > 0;
-        let gives = is_there && slot.head.brand == self.brand && !slot.head.full;
+        let gives = self.len > 0 && self.quick > 0 && slot.head() == self.brand;
         if gives {
             // SAFETY: the slot is an empty one of this ring, an item is there, and `quick` is not 0.
             unsafe { self.pop_sized::<true>(slot) };
         }
         gives
-    }
-
-    /// As [`Self::pop`], for a slot that [`Self::pop_quickly`] may have moved an item to.
-    #[inline]
-    pub(super) fn pop_rest(&mut self, slot: Seen<'_>) -> bool {
-        slot.head.full || self.pop(slot)
     }
 
     /// Moves the first item to a slot, where there is one.
@@ -259,12 +281,12 @@ impl Ring {
     /// The slot is an empty one of this ring, and the ring is not empty; `QUICK` only where `quick` is not
     /// 0.
     #[inline]
-    unsafe fn pop_sized<const QUICK: bool>(&mut self, slot: Seen<'_>) {
-        let Seen { head, item } = slot;
+    unsafe fn pop_sized<const QUICK: bool>(&mut self, mut slot: Seen<'_>) {
         let place = self.bytes.as_ptr().wrapping_add(self.first);
+        let item = slot.slot.cast::<u8>().wrapping_add(self.offset);
         // SAFETY: as in `push_sized`, the other way round; the first place is in use, and is not any more.
         unsafe { self.copy::<QUICK>(place, item) };
-        head.full = true;
+        slot.set_head(self.brand.full());
         self.first = self.after(self.first);
         self.len -= 1;
     }
@@ -285,8 +307,11 @@ impl Ring {
     unsafe fn copy<const QUICK: bool>(&self, from: *const u8, to: *mut u8) {
         // SAFETY: by the caller. Common sizes are known to the compiler.
         unsafe {
-            match self.item.size() {
-                WORD => ptr::copy_nonoverlapping(from, to, WORD),
+            let size = self.item.size();
+            if size == WORD {
+                return ptr::copy_nonoverlapping(from, to, WORD);
+            }
+            match size {
                 TWO_WORDS => ptr::copy_nonoverlapping(from, to, TWO_WORDS),
                 size if QUICK || size == THREE_WORDS => {
                     ptr::copy_nonoverlapping(from, to, THREE_WORDS);

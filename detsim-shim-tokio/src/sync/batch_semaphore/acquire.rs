@@ -130,8 +130,8 @@ impl<'a> Acquire<'a> {
         // Whoever waits behind others waits for the same holders, and was told whenever they changed.
         let parties = state.queue.is_empty().then(|| state.holders.parties());
         let (object, waits) = (&mut state.object, self.shown(operation));
-        let waiter = Block::wait_too(kernel, object, waits, self.site, parties, waker);
-        self.queue(state, kernel.tag(), waiter);
+        let waiter = Block::wait_own(kernel, object, (waits, self.site), parties, waker);
+        self.queue(state, kernel.current_tag(), waiter);
     }
 
     #[inline(always)]
@@ -158,30 +158,30 @@ impl<'a> Acquire<'a> {
     #[inline(never)]
     fn poll_key(&mut self, cx: &Context<'_>) -> Poll<Result<Key, Closed>> {
         let Some(mut section) = self.semaphore.state.enter_own() else {
-            return self.poll_key_anyway(None, cx);
+            return self.poll_key_anyway(cx, None);
         };
         let (state, kernel) = section.both();
         if self.ticket.is_some() {
-            return self.poll_granted(section, cx);
+            return self.poll_granted(cx, section);
         }
         if state.free < self.count as usize || state.closed {
-            return self.poll_short(section, cx);
+            return self.poll_short(cx, section);
         }
         // The short way: a run's own task, which need not be stopped, nor yield.
         let (operation, _) = state.operations();
         if !kernel.completes_at_once(&mut state.object, operation, &mut self.asked) {
-            return self.poll_key_anyway(Some(section), cx);
+            return self.poll_key_anyway(cx, Some(section));
         }
         state.free -= self.count as usize;
-        Poll::Ready(Ok(state.holders.add(self.party(kernel.tag()))))
+        Poll::Ready(Ok(state.holders.add(self.party(kernel.current_tag()))))
     }
 
     /// A run's own task that has to wait.
     #[inline(never)]
     fn poll_short(
         &mut self,
-        mut section: Own<'a, State>,
         cx: &Context<'_>,
+        mut section: Own<'a, State>,
     ) -> Poll<Result<Key, Closed>> {
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
@@ -195,15 +195,15 @@ impl<'a> Acquire<'a> {
             self.begin_wait_own(state, kernel, operation, waker);
             return Poll::Pending;
         }
-        self.poll_key_anyway(Some(section), cx)
+        self.poll_key_anyway(cx, Some(section))
     }
 
     /// A run's own task that has waited.
     #[inline(never)]
     fn poll_granted(
         &mut self,
-        mut section: Own<'a, State>,
         cx: &Context<'_>,
+        mut section: Own<'a, State>,
     ) -> Poll<Result<Key, Closed>> {
         let (state, kernel) = section.both();
         let (operation, _) = state.operations();
@@ -220,15 +220,15 @@ impl<'a> Acquire<'a> {
             let wanted = state.queue.end_granted(kernel, &mut state.object, ticket);
             return Poll::Ready(Ok(wanted.key));
         }
-        self.poll_key_anyway(Some(section), cx)
+        self.poll_key_anyway(cx, Some(section))
     }
 
     /// Whoever polls, from wherever.
     #[inline(never)]
     fn poll_key_anyway(
         &mut self,
-        section: Option<Own<'a, State>>,
         cx: &Context<'_>,
+        section: Option<Own<'a, State>>,
     ) -> Poll<Result<Key, Closed>> {
         let mut section = section.map_or_else(|| self.semaphore.state.enter(), Own::into_in);
         let (state, kernel) = section.both();

@@ -239,7 +239,7 @@ impl<'a> Receiving<'a> {
             let (state, kernel) = section.both();
             let found = state.looks.find(position)?;
             if found == Found::Message {
-                state.last_received.note(kernel, site);
+                state.last_received.note(kernel.as_deref(), site);
             }
             Some(found)
         })

@@ -23,6 +23,7 @@ use detsim_executor::{
 };
 use recv::unlisten;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
+use std::task::Poll;
 
 /// The capacity of a channel without a bound.
 pub(super) const UNBOUNDED: usize = usize::MAX;
@@ -110,10 +111,10 @@ impl State {
     #[inline(never)]
     fn received_by_another(
         &mut self,
-        mut kernel: Option<&mut Kernel>,
+        kernel: Option<&mut Kernel>,
         site: &'static Location<'static>,
     ) {
-        let task = kernel.as_mut().map_or(TaskTag::NOBODY, |kernel| kernel.tag());
+        let task = kernel.as_ref().map_or(TaskTag::NOBODY, |kernel| kernel.current_tag());
         self.last_received = Last::new(task, site);
         let receiver = self.last_received.party(Role::LastReceived);
         Block::held_by(kernel, &self.object, receiver.as_slice());
@@ -154,15 +155,16 @@ fn wake_waiting_receiver(section: &mut In<'_, State>) {
     }
 }
 
-/// The same in a section of the run's own.
-#[inline]
-fn wake_receiver_own(mut section: Own<'_, State>) {
+/// The end of an operation that sent: the same in a section of the run's own.
+#[inline(never)]
+fn wake_receiver_own(mut section: Own<'_, State>) -> Poll<bool> {
     let (state, kernel) = section.both();
     if let Some(waiter) = state.receiver.take()
         && let Some(foreign) = Block::wake_own(kernel, &mut state.object, waiter)
     {
         section.into_in().wake(foreign);
     }
+    Poll::Ready(true)
 }
 
 /// Gives back a place: to the sender that waits longest, else it is free.
@@ -192,30 +194,21 @@ fn hand_out(section: &mut In<'_, State>) {
     }
 }
 
-/// The same in a section of the run's own.
-#[inline]
-fn hand_out_own(mut section: Own<'_, State>) {
-    loop {
-        let (State { free, queue, .. }, kernel) = section.both();
-        if *free == 0 {
-            return;
-        }
-        let served = queue.serve_first(kernel, |missing| {
-            let given = (*free).min(*missing);
-            *missing -= given;
-            *free -= given;
-            *missing == 0
-        });
-        match served {
-            Served::InFull => {}
-            Served::Nobody | Served::InPart => return,
-            Served::Foreign(waker) => {
-                let mut section = section.into_in();
-                section.wake(waker);
-                return hand_out(&mut section);
-            }
-        }
+/// The end of an operation that received: the place goes to the sender that waits longest, in a section of
+/// the run's own. While one waits no place is free, so this is all there is to give.
+#[inline(never)]
+fn give_place_own(mut section: Own<'_, State>) -> Poll<bool> {
+    let (state, kernel) = section.both();
+    let served = state.queue.serve_first(kernel, |missing| {
+        *missing -= 1;
+        *missing == 0
+    });
+    match served {
+        Served::Nobody => state.free += 1,
+        Served::InPart | Served::InFull => {}
+        Served::Foreign(waker) => section.into_in().wake(waker),
     }
+    Poll::Ready(true)
 }
 
 // A section ends as it should, or the process does: no panic leaves the state half changed.
@@ -249,7 +242,7 @@ impl Chan {
     #[inline(never)]
     pub(super) fn try_send(
         &self,
-        mut slot: Seen<'_>,
+        slot: Seen<'_>,
         site: &'static Location<'static>,
     ) -> Result<(), Refused> {
         let Some(mut section) = self.state.enter_own() else {
@@ -262,12 +255,7 @@ impl Chan {
             return self.try_send_anyway(slot, site);
         }
         state.free -= 1;
-        if !state.last_sent.notes_quickly(kernel, site)
-            || !state.ring.push_quickly(slot.again())
-            || state.receiver.is_some()
-        {
-            let _sent = send::put_and_tell(section, slot, site);
-        }
+        let _sent = send::put_own(section, slot, site);
         Ok(())
     }
 

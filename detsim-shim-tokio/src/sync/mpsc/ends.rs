@@ -132,7 +132,7 @@ impl<T> Rx<T> {
         site: &'static Location<'static>,
     ) -> Poll<Option<T>> {
         let mut slot = self.items.empty();
-        let polled = self.chan.poll_recv(cx, slot.seen(), &mut Wait::new(site));
+        let polled = Wait::new(&self.chan, site).poll(cx, slot.seen());
         polled.map(|there| there.then(|| received(&mut slot)))
     }
 

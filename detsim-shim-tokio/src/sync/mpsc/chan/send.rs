@@ -5,9 +5,9 @@
 
 use super::{Chan, State, give_back, wake_receiver, wake_receiver_own};
 use crate::sync::batch_semaphore::{Halt, operate};
-use crate::sync::queue::Ticket;
+use crate::sync::queue::{Stage, Ticket};
 use crate::sync::ring::Seen;
-use detsim_executor::{Block, In, Kernel, OpKind, Own, Role, storable};
+use detsim_executor::{Block, In, OpKind, Own, Role, storable};
 use std::panic::Location;
 use std::task::{Context, Poll, Waker};
 
@@ -16,123 +16,116 @@ use std::task::{Context, Poll, Waker};
 pub(crate) struct Sending<'a> {
     chan: &'a Chan,
     places: usize,
-    asked: bool,
-    ticket: Option<Ticket>,
+    stage: Stage,
     site: &'static Location<'static>,
 }
 
 impl<'a> Sending<'a> {
     #[inline]
     pub(crate) fn new(chan: &'a Chan, places: usize, site: &'static Location<'static>) -> Self {
-        Self { chan, places, asked: false, ticket: None, site }
+        Self { chan, places, stage: Stage::Fresh, site }
     }
 
     /// Waits for a place and sends the message in the slot. False: the channel is closed, and the
     /// message stays in the slot.
     ///
-    /// Each way but the shortest is a call at the very end, so that nothing has to be kept meanwhile.
+    /// Each way but the shortest is a call at the very end, so that nothing has to be kept meanwhile, and
+    /// what this is called with stays where it is.
     #[inline(never)]
-    pub(crate) fn poll_send(&mut self, cx: &Context<'_>, mut slot: Seen<'_>) -> Poll<bool> {
+    pub(crate) fn poll_send(&mut self, cx: &Context<'_>, slot: Seen<'_>) -> Poll<bool> {
         let Some(mut section) = self.chan.state.enter_own() else {
-            return self.poll_send_slowly(None, cx, slot);
+            return self.poll_send_slowly(cx, slot, None);
         };
         // The short way: a run's own task, and there is a place for the message.
         let (state, kernel) = section.both();
-        if self.ticket.is_some() {
-            return self.poll_granted(section, cx, slot);
+        if self.stage.is_asked() {
+            return self.poll_granted(cx, slot, section);
         }
         if state.free == 0 || state.closed {
-            return self.poll_full(section, cx, slot);
+            return self.poll_full(cx, slot, section);
         }
-        if !kernel.completes_at_once(&mut state.object, OpKind::Send, &mut self.asked) {
-            return self.poll_send_slowly(Some(section), cx, slot);
+        if !kernel.completes_at_once(&mut state.object, OpKind::Send, &mut false) {
+            return self.poll_send_slowly(cx, slot, Some(section));
         }
         state.free -= 1;
-        if !state.last_sent.notes_quickly(kernel, self.site)
-            || !state.ring.push_quickly(slot.again())
-            || state.receiver.is_some()
-        {
-            return put_and_tell(section, slot, self.site);
-        }
-        Poll::Ready(true)
+        put_own(section, slot, self.site)
     }
 
     /// A run's own task that has to wait.
     #[inline(never)]
     fn poll_full(
         &mut self,
-        mut section: Own<'a, State>,
         cx: &Context<'_>,
         slot: Seen<'_>,
+        mut section: Own<'a, State>,
     ) -> Poll<bool> {
         let (state, kernel) = section.both();
         if !state.closed
             && let Some(waker) = storable(cx, &mut None)
-            && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut self.asked)
+            && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut false)
         {
-            self.begin_wait(state, kernel, OpKind::Send, waker);
-            return Poll::Pending;
+            // Those who wait to send wait for the same receiver, and were told whenever that changed.
+            let is_told = !state.queue.is_empty() && !std::mem::take(&mut state.listened);
+            return match is_told {
+                true => self.begin_wait(section, waker, false),
+                false => self.begin_first_wait(section, waker),
+            };
         }
-        self.poll_send_slowly(Some(section), cx, slot)
+        self.poll_send_slowly(cx, slot, Some(section))
     }
 
-    /// A run's own task that has waited.
+    /// Queues the sender, a run's own task.
+    #[inline(always)]
+    fn begin_wait(&mut self, mut section: Own<'a, State>, waker: Waker, tells: bool) -> Poll<bool> {
+        let (state, kernel) = section.both();
+        let (object, wait) = (&mut state.object, (OpKind::Send, self.site));
+        let waiter = if tells {
+            let receiver = state.last_received.party(Role::LastReceived);
+            Block::wait_own(kernel, object, wait, Some(receiver.as_slice()), waker)
+        } else {
+            Block::wait_own(kernel, object, wait, None, waker)
+        };
+        self.stage = Stage::Queued(state.queue.push(waiter, self.places));
+        Poll::Pending
+    }
+
+    /// As [`Self::begin_wait`], and tells the wait graph whom the senders wait for.
+    #[inline(never)]
+    fn begin_first_wait(&mut self, section: Own<'a, State>, waker: Waker) -> Poll<bool> {
+        self.begin_wait(section, waker, true)
+    }
+
+    /// A run's own task that was polled before, and has waited most often.
     #[inline(never)]
     fn poll_granted(
         &mut self,
-        mut section: Own<'a, State>,
         cx: &Context<'_>,
         slot: Seen<'_>,
+        mut section: Own<'a, State>,
     ) -> Poll<bool> {
         let (state, kernel) = section.both();
-        let granted = self.ticket.as_ref().is_some_and(|ticket| state.queue.is_granted(ticket));
-        if !granted
-            || state.closed
-            || !kernel.completes_at_once(&mut state.object, OpKind::Send, &mut self.asked)
+        if let Stage::Queued(ticket) = &self.stage
+            && state.queue.is_granted(ticket)
+            && !state.closed
+            && kernel.completes_at_once(&mut state.object, OpKind::Send, &mut true)
+            && let Some(ticket) = self.stage.leave()
         {
-            return self.poll_send_slowly(Some(section), cx, slot);
+            state.queue.end_granted(kernel, &mut state.object, ticket);
+            return put_own(section, slot, self.site);
         }
-        self.end_granted(state, kernel);
-        put_and_tell(section, slot, self.site)
+        self.poll_send_slowly(cx, slot, Some(section))
     }
 
     /// All others.
     #[inline(never)]
     fn poll_send_slowly(
         &mut self,
-        section: Option<Own<'a, State>>,
         cx: &Context<'_>,
         slot: Seen<'_>,
+        section: Option<Own<'a, State>>,
     ) -> Poll<bool> {
         let section = section.map_or_else(|| self.chan.state.enter(), Own::into_in);
         self.poll_anyway(section, cx, OpKind::Send, Some(slot))
-    }
-
-    /// Takes back the place in the queue, after the grant.
-    #[inline]
-    fn end_granted(&mut self, state: &mut State, kernel: &mut Kernel) {
-        let ticket = self.ticket.take().expect("invariant: what is granted has a place");
-        state.queue.end_granted(kernel, &mut state.object, ticket);
-    }
-
-    /// Queues the sender.
-    #[inline]
-    fn begin_wait(
-        &mut self,
-        state: &mut State,
-        kernel: &mut Kernel,
-        operation: OpKind,
-        waker: Waker,
-    ) {
-        // Those who wait to send wait for the same receiver, and were told whenever that changed.
-        let is_told = !state.queue.is_empty() && !std::mem::take(&mut state.listened);
-        let receiver = state.last_received.party(Role::LastReceived);
-        let parties = (!is_told).then_some(receiver.as_slice());
-        let object = &mut state.object;
-        let waiter = Block::wait_too(kernel, object, operation, self.site, parties, waker);
-        // What is free is not enough: it is the beginning of what this one waits for.
-        let missing = self.places - std::mem::take(&mut state.free);
-        self.ticket = Some(state.queue.push(waiter, missing));
     }
 
     /// Waits for the places, and has them promised. False: the channel is closed.
@@ -150,12 +143,14 @@ impl<'a> Sending<'a> {
         slot: Option<Seen<'_>>,
     ) -> Poll<bool> {
         let (state, kernel) = section.both();
-        let (object, asked) = (&mut state.object, &mut self.asked);
-        if let Some(kernel) = kernel
-            && let Some(halt) = Halt::before(kernel, object, operation, asked, cx.waker())
-        {
-            drop(section);
-            return halt.pending(cx);
+        if let Some(kernel) = kernel {
+            let (object, mut asked) = (&mut state.object, self.stage.is_asked());
+            let halt = Halt::before(kernel, object, operation, &mut asked, cx.waker());
+            self.stage.ask();
+            if let Some(halt) = halt {
+                drop(section);
+                return halt.pending(cx);
+            }
         }
         self.poll_slowly(section, cx, operation, slot)
     }
@@ -191,7 +186,7 @@ impl<'a> Sending<'a> {
     /// Whether the places are this one's now.
     #[inline]
     fn has_places(&mut self, section: &mut In<'_, State>) -> bool {
-        if self.ticket.is_some() {
+        if matches!(self.stage, Stage::Queued(_)) {
             return self.take_granted(section);
         }
         let left = section.free.checked_sub(self.places);
@@ -203,8 +198,11 @@ impl<'a> Sending<'a> {
 
     #[inline(never)]
     fn take_granted(&mut self, section: &mut In<'_, State>) -> bool {
-        let granted = self.ticket.take_if(|ticket| section.queue.is_granted(ticket));
-        let Some(ticket) = granted else { return false };
+        let Stage::Queued(ticket) = &self.stage else { return false };
+        if !section.queue.is_granted(ticket) {
+            return false;
+        }
+        let Some(ticket) = self.stage.leave() else { return false };
         let (state, kernel) = section.both();
         let (waker, _) = state.queue.leave(ticket).end(kernel, &mut state.object);
         section.dispose(Some(waker));
@@ -236,7 +234,7 @@ impl<'a> Sending<'a> {
     ) -> bool {
         let Some(waker) = storable(cx, foreign) else { return false };
         let (state, mut kernel) = section.both();
-        if let Some(ticket) = &self.ticket {
+        if let Stage::Queued(ticket) = &self.stage {
             let old = state.queue.renew(kernel, ticket, waker);
             section.dispose(old);
             return true;
@@ -247,13 +245,14 @@ impl<'a> Sending<'a> {
         let waiter = Block::wait(kernel, object, operation, self.site, parties, waker);
         // What is free is not enough: it is the beginning of what this one waits for.
         let missing = self.places - std::mem::take(&mut state.free);
-        self.ticket = Some(state.queue.push(waiter, missing));
+        self.stage = Stage::Queued(state.queue.push(waiter, missing));
         true
     }
 
     /// Gives up a wait: what was promised goes on to the next.
     #[cold]
-    fn cancel(&mut self, ticket: Ticket) {
+    fn cancel(&mut self) {
+        let Some(ticket) = self.stage.leave() else { return };
         let mut section = self.chan.state.enter();
         let (state, kernel) = section.both();
         let (waker, missing) = state.queue.leave(ticket).end(kernel, &mut state.object);
@@ -268,27 +267,36 @@ impl<'a> Sending<'a> {
 impl Drop for Sending<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(ticket) = self.ticket.take() {
-            self.cancel(ticket);
+        if matches!(self.stage, Stage::Queued(_)) {
+            self.cancel();
         }
     }
 }
 
-/// The end of an operation that sends: the message is put in, unless it is there already, and the
+/// The end of an operation that sends, in a section of the run's own: the message is put in, and the
 /// receiver is woken if it waits.
-#[inline(never)]
-pub(super) fn put_and_tell(
+#[inline(always)]
+pub(super) fn put_own(
     mut section: Own<'_, State>,
-    slot: Seen<'_>,
+    mut slot: Seen<'_>,
     site: &'static Location<'static>,
 ) -> Poll<bool> {
     let (state, kernel) = section.both();
     state.last_sent.note(Some(kernel), site);
-    state.ring.push_rest(slot);
-    // There is: else there was no place. A constant would not be the last thing that the caller does.
-    let somebody_receives = !state.deaf;
-    wake_receiver_own(section);
-    Poll::Ready(somebody_receives)
+    if !state.ring.push_quickly(slot.again()) {
+        return put_anyway(section, slot);
+    }
+    if state.receiver.is_some() {
+        return wake_receiver_own(section);
+    }
+    Poll::Ready(true)
+}
+
+#[inline(never)]
+fn put_anyway(mut section: Own<'_, State>, slot: Seen<'_>) -> Poll<bool> {
+    let (state, _) = section.both();
+    state.ring.push(slot);
+    wake_receiver_own(section)
 }
 
 /// A wait for the channel to close.
