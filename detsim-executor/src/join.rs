@@ -120,7 +120,7 @@ impl Kernel {
 
     /// Enrolls a task. Its future is yet to come; false where that is to be dropped at once.
     #[inline(never)]
-    fn enroll(
+    pub(crate) fn enroll(
         &mut self,
         type_name: &'static str,
         belongs: &Belongs<'_>,
@@ -174,7 +174,14 @@ impl Kernel {
 impl<T> JoinHandle<T> {
     /// Aborts the task: its future is dropped where it waits. A task that has ended stays ended.
     pub fn abort(&self) {
-        Lane::abort(self.word());
+        if let Some(word) = self.task.as_ref().and_then(|task| task.get().abort_early()) {
+            Lane::abort(word);
+        }
+    }
+
+    /// The handle of a task that is on its way to its run.
+    pub(crate) fn of(task: JoinPtr<T>, number: u32) -> Self {
+        Self { task: Some(task), number }
     }
 
     /// A handle that can only abort.
@@ -201,8 +208,8 @@ impl<T> JoinHandle<T> {
 impl AbortHandle {
     /// Aborts the task.
     pub fn abort(&self) {
-        if let Some(task) = &self.task {
-            Lane::abort(task.word());
+        if let Some(word) = self.task.as_ref().and_then(AbortPtr::abort_early) {
+            Lane::abort(word);
         }
     }
 

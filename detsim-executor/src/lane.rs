@@ -1,7 +1,7 @@
 //! Lanes: the reusable memory of one simulation at a time.
 //!
 //! Owns: [`Lane`], the table and the pool of all lanes, ids, and what other threads leave at a
-//! lane's gate (wakes, notes of escapes). Does not own: when a lane is leased (`bound/lease.rs`),
+//! lane's gate (wakes, aborts, tasks, notes of escapes). Does not own: when a lane is leased (`bound/lease.rs`),
 //! what the kernel in it does.
 //!
 //! Invariants: a lane is never freed, so a stale waker or owner id can always be looked up. Indexes
@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::arrival::Arrival;
 use crate::baton::{Crew, Seat};
 use crate::bound::escape::{Escape, Use, note};
 use crate::bound::protocol::{Bias, UNBOUND};
@@ -44,6 +45,9 @@ pub(crate) struct Gate {
     epoch: u64,
     wakes: Vec<u64>,
     aborts: Vec<u64>,
+    arrivals: Vec<Arrival>,
+    /// How many tasks were sent here.
+    sent: u32,
     pub(crate) escapes: Vec<Escape>,
 }
 
@@ -89,8 +93,11 @@ impl Lane {
         gate.wakes.clear();
         gate.aborts.clear();
         gate.escapes.clear();
+        gate.sent = 0;
+        let lost = std::mem::take(&mut gate.arrivals);
         self.injected.store(false, Relaxed);
         drop(gate);
+        lost.into_iter().for_each(Arrival::lose);
         pool().free.push(self);
     }
 
@@ -171,6 +178,28 @@ impl Lane {
         lane.bell.notify_all();
     }
 
+    /// Sends a task to the run of this id: how many were before it. It comes back where that has ended.
+    pub(crate) fn send(run: u64, arrival: Arrival) -> Result<u32, Arrival> {
+        let Some(lane) = Self::of_id(run) else { return Err(arrival) };
+        let mut gate = lane.bias.gate();
+        if !lane.bias.is_live(&mut gate, run) {
+            drop(gate);
+            return Err(arrival);
+        }
+        gate.arrivals.push(arrival);
+        gate.sent += 1;
+        let before = gate.sent - 1;
+        lane.note(&mut gate, Use::Spawn, "runtime", None);
+        lane.injected.store(true, Release);
+        lane.bell.notify_all();
+        Ok(before)
+    }
+
+    /// Whether the run of this id has not ended.
+    pub(crate) fn lives(run: u64) -> bool {
+        Self::of_id(run).is_some_and(|lane| lane.bias.is_live(&mut lane.bias.gate(), run))
+    }
+
     /// Notes a use by another thread.
     pub(crate) fn note(
         &self,
@@ -203,15 +232,18 @@ impl Lane {
         aborts.append(&mut gate.aborts);
     }
 
-    /// Waits for a wake from elsewhere, in real time; false where none came within `limit`.
+    /// The tasks that were sent here. Never while busy.
+    pub(crate) fn take_arrivals(&self) -> Vec<Arrival> {
+        std::mem::take(&mut self.bias.gate().arrivals)
+    }
+
+    /// Waits for something from elsewhere, in real time; false where none came within `limit`.
     pub(crate) fn wait(&self, limit: Duration) -> bool {
         let _ours = here::outside();
         let gate = self.bias.gate();
-        let waited = self.bell.wait_timeout_while(gate, limit, |gate| {
-            gate.wakes.is_empty() && gate.aborts.is_empty()
-        });
+        let waited = self.bell.wait_timeout_while(gate, limit, |gate| gate.is_empty());
         let (gate, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        !gate.wakes.is_empty() || !gate.aborts.is_empty()
+        !gate.is_empty()
     }
 
     /// The uses from elsewhere since the lease or the last call.
@@ -221,6 +253,10 @@ impl Lane {
 }
 
 impl Gate {
+    fn is_empty(&self) -> bool {
+        self.wakes.is_empty() && self.aborts.is_empty() && self.arrivals.is_empty()
+    }
+
     /// Full memory is searched for repeats before more is asked for: a waker that is hammered
     /// between two polls takes one place.
     fn push(&mut self, packed: u64) {

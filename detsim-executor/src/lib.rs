@@ -8,6 +8,7 @@
 //! The kernel knows no tokio, no network and no disk, reads no environment and no wall clock.
 #![deny(unsafe_code)]
 
+mod arrival;
 mod attend;
 mod baton;
 pub mod block;

@@ -10,6 +10,7 @@ mod diagnosis;
 mod poll;
 
 use crate::SimTime;
+use crate::arrival::Arrival;
 use crate::baton::{self, Drive, Order};
 use crate::bound::kernel::{self, Guard};
 use crate::context;
@@ -258,7 +259,7 @@ fn calm(lane: &'static Lane, shared: &Shared) -> bool {
     !failed
 }
 
-/// Wakes that came from other threads.
+/// What came from other threads.
 #[cold]
 fn take_injected(lane: &'static Lane) {
     let (mut wakes, mut aborts) = (Vec::new(), Vec::new());
@@ -269,6 +270,8 @@ fn take_injected(lane: &'static Lane) {
         kernel.wake(word);
     }
     aborts.into_iter().for_each(|word| kernel.abort(word));
+    drop(kernel);
+    lane.take_arrivals().into_iter().for_each(Arrival::arrive);
 }
 
 /// Where other threads or simulations have used this one's objects, they may do so again.

@@ -9,10 +9,13 @@
 
 mod handle;
 mod memory;
+mod sent;
 
 pub(crate) use self::handle::{AbortPtr, JoinPtr};
 use self::memory::Class;
 pub(crate) use self::memory::Memory;
+use self::sent::ABORTED;
+pub(crate) use self::sent::{Sent, sent};
 use crate::block::{Block, Object, OpKind, Party, ResourceKind, Role, TaskTag, Waiter};
 use crate::bound::{Bound, In, kernel};
 use crate::budget::Price;
@@ -27,6 +30,7 @@ use std::mem::{self, ManuallyDrop};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
 /// What a poll has come to.
@@ -55,8 +59,12 @@ pub(crate) trait Body {
     fn release(&self) -> bool;
     /// There is a result, or it is lost.
     fn is_finished(&self) -> bool;
-    /// The word of the task; matches nothing once that has ended.
+    /// The word of the task; matches nothing once that has ended, nor before it has arrived in its run.
     fn word(&self) -> u64;
+    /// The task has arrived in its run, with this word. True: it was aborted before.
+    fn arrive(&self, word: u64) -> bool;
+    /// Aborts a task that has not arrived; its word where it has.
+    fn abort_early(&self) -> Option<u64>;
     /// Which memory the allocation is of.
     fn class(&self) -> &'static Class;
 }
@@ -253,7 +261,7 @@ impl<T> Join<T> {
 #[repr(C)]
 struct Cell<F: Future> {
     future: UnsafeCell<Option<F>>,
-    word: u64,
+    word: AtomicU64,
     join: Bound<Join<F::Output>>,
 }
 
@@ -269,15 +277,21 @@ where
     F: Future + 'static,
 {
     let cell = Memory::take(&mut kernel.memory, Cell::<F>::CLASS).cast::<Cell<F>>();
-    let join = Join { out: None, history: 0, waiting: None, owners: 2, wanted: true, done: false };
-    let (future, join) = (UnsafeCell::new(Some(future)), Bound::of_run(kernel.id(), join, site));
     // SAFETY: the block is one of the class of a cell, and is ours.
-    unsafe { cell.write(Cell { future, word, join }) };
+    unsafe { cell.write(Cell::new(kernel.id(), word, future, site)) };
     (BodyPtr(cell as NonNull<dyn Body>), JoinPtr::new(cell))
 }
 
 impl<F: Future> Cell<F> {
     const CLASS: &'static Class = &Class::of(Layout::new::<Self>());
+
+    #[inline(always)]
+    fn new(run: u64, word: u64, future: F, site: &'static Location<'static>) -> Self {
+        let join =
+            Join { out: None, history: 0, waiting: None, owners: 2, wanted: true, done: false };
+        let future = UnsafeCell::new(Some(future));
+        Self { future, word: AtomicU64::new(word), join: Bound::of_run(run, join, site) }
+    }
 
     /// The future has its output. Out of line: a poll that is pending, as most are, has nothing to save
     /// for this.
@@ -346,8 +360,9 @@ impl<F: Future> Cell<F> {
         let old = match &mut state.waiting {
             Some(waiting) => Some(Block::renew(kernel, &mut waiting.waiter, waker)),
             None => {
-                let task =
-                    kernel.as_ref().map_or(TaskTag::NOBODY, |kernel| kernel.tag_of_word(self.word));
+                let task = kernel
+                    .as_ref()
+                    .map_or(TaskTag::NOBODY, |kernel| kernel.tag_of_word(self.word()));
                 let party = Party { task, role: Role::Runs, site, count: 1 };
                 let mut object = Object::new(ResourceKind::Task, site);
                 let waiter = Block::wait(kernel, &mut object, OpKind::Join, site, &[party], waker);
@@ -397,7 +412,16 @@ impl<F: Future> Body for Cell<F> {
     }
 
     fn word(&self) -> u64 {
-        self.word
+        self.word.load(Relaxed)
+    }
+
+    fn arrive(&self, word: u64) -> bool {
+        self.word.swap(word, Relaxed) == ABORTED
+    }
+
+    fn abort_early(&self) -> Option<u64> {
+        let nobody = TaskTag::NOBODY.word;
+        self.word.compare_exchange(nobody, ABORTED, Relaxed, Relaxed).err()
     }
 
     fn class(&self) -> &'static Class {

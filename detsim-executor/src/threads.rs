@@ -3,10 +3,11 @@
 //! Owns: the names of the doors. Does not own: what is behind them (`baton/`), nor the system's calls
 //! themselves. Each is for the thread that holds the baton of a simulation, where [`is_programs`] says
 //! that the call is the program's own ([`inside`] and [`blocked`] ask that themselves, and know of runs
-//! that the thread does not drive just now); [`wake_from_elsewhere`] is for all other threads, and for
-//! locks that several simulations share, [`outside`] for what the simulator does with the system on its
+//! that the thread does not drive just now); [`wake_from_elsewhere`] and
+//! [`spawn_from_elsewhere`] are for all other threads, and for locks that several simulations share, [`outside`] for what the simulator does with the system on its
 //! own account.
 
+pub use crate::arrival::{lives_elsewhere, spawn_from_elsewhere};
 pub use crate::attend::{Aside, aside, attend, blocked, inside};
 pub use crate::baton::{
     Ticket, Woken, begin_thread, cancel_thread, fail_call, is_gone, is_programs, is_unwinding,

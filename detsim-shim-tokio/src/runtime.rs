@@ -15,6 +15,7 @@ mod id;
 mod local;
 mod metrics;
 mod owner;
+mod place;
 pub(crate) mod scope;
 mod settings;
 mod shared;

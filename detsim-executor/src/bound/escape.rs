@@ -15,6 +15,8 @@ pub(crate) const ESCAPES_MAX: usize = 64;
 pub(crate) enum Use {
     /// A section of an object that the simulation owns.
     Section,
+    /// A task that was spawned in it.
+    Spawn,
     /// The wake of one of its tasks.
     Wake,
 }
@@ -37,10 +39,11 @@ pub(crate) struct Escape {
 impl fmt::Display for Escape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.what {
-            Use::Section => "use",
-            Use::Wake => "wake",
+            Use::Section => "use of",
+            Use::Spawn => "spawn on",
+            Use::Wake => "wake of",
         };
-        write!(f, "{what} of {}", self.kind)?;
+        write!(f, "{what} {}", self.kind)?;
         if let Some(site) = self.site {
             write!(f, " created at {site}")?;
         }

@@ -99,9 +99,9 @@ impl AbortPtr {
         self.get().is_finished()
     }
 
-    /// The word of the task.
-    pub(crate) fn word(&self) -> u64 {
-        self.get().word()
+    /// Aborts a task that has not arrived; its word where it has.
+    pub(crate) fn abort_early(&self) -> Option<u64> {
+        self.get().abort_early()
     }
 
     fn get(&self) -> &dyn Body {

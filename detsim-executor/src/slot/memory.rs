@@ -50,6 +50,11 @@ impl Class {
 }
 
 impl Memory {
+    /// A block of this class, of no pool.
+    pub(super) fn fresh(class: &'static Class) -> NonNull<u8> {
+        fresh(class.layout)
+    }
+
     /// A block of this class.
     #[inline]
     pub(super) fn take(&mut self, class: &'static Class) -> NonNull<u8> {

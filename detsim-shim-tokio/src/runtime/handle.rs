@@ -79,8 +79,7 @@ impl Handle {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        let (sim, group) = self.shared.spawns_in();
-        JoinHandle::new(sim.spawn_in(group, future))
+        self.shared.spawns_in().spawn(future)
     }
 
     /// Runs a closure where it may block.

@@ -61,8 +61,7 @@ impl LocalRuntime {
         F: Future + 'static,
         F::Output: 'static,
     {
-        let (sim, group) = self.handle.shared().spawns_in();
-        JoinHandle::new(sim.spawn_in(group, future))
+        self.handle.shared().spawns_in().spawn_local(future)
     }
 
     /// Runs a closure where it may block.

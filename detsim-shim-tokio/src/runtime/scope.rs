@@ -6,6 +6,7 @@
 //! Invariants: what was entered counts where it was entered, in the same task or outside of any, and
 //! nowhere else that this thread comes along; what was entered last is left first.
 
+use super::place::Place;
 use super::shared::Shared;
 use super::world;
 use crate::context;
@@ -124,10 +125,10 @@ pub(crate) fn is_plain() -> bool {
     DEPTH.try_with(Cell::get) == Ok(0) && kernel::is_inside() && !threads::is_started()
 }
 
-/// Where to spawn: in which run, and in which group of it; `None` for where the kernel puts it.
+/// Where to spawn; `None` for where the kernel puts it.
 #[cold]
 #[track_caller]
-pub(crate) fn spawns_in() -> Option<(Sim, GroupId)> {
+pub(crate) fn spawns_in() -> Option<Place> {
     match entered() {
         Some(shared) => Some(shared.spawns_in()),
         None if kernel::is_inside() && !threads::is_started() => None,

@@ -5,10 +5,11 @@
 //! an owner blocks on the runtime, and all the time where it is a `multi_thread` one.
 
 use super::metrics::Measured;
+use super::place::{NOT_HERE, Place};
 use super::{Id, Kind, Settings, hooks, scope, world};
 use crate::__detsim::scoped;
 use detsim_executor::{
-    Device, Failure, GroupId, JoinError, Kernel, Sim, SimTime, context, group, sleep_until,
+    Device, Failure, GroupId, JoinError, Kernel, Sim, SimTime, context, group, sleep_until, threads,
 };
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -154,10 +155,7 @@ impl Shared {
     /// Where this thread is not in it, or it has ended.
     #[track_caller]
     pub(crate) fn sim(&self) -> Sim {
-        self.try_sim().expect(
-            "detsim: a runtime was used by a thread that is not part of its run; use it where it was \
-             made, or from threads that were started in the run",
-        )
+        self.try_sim().expect(NOT_HERE)
     }
 
     pub(crate) fn try_sim(&self) -> Option<Sim> {
@@ -195,14 +193,15 @@ impl Shared {
         if self.is_shut_down() { Err(super::gone()) } else { Ok(()) }
     }
 
-    /// Where to spawn: in which run, and in which group of it. What is spawned where the runtime was shut
-    /// down is dropped, also where its run is gone.
+    /// Where to spawn. What is spawned where the runtime was shut down is dropped, also where its run is
+    /// gone.
     #[track_caller]
-    pub(crate) fn spawns_in(&self) -> (Sim, GroupId) {
+    pub(crate) fn spawns_in(&self) -> Place {
         match self.try_sim() {
-            Some(sim) => (sim, self.group),
-            None if self.is_shut_down() => (world::here(), GroupId::CLOSED),
-            None => (self.sim(), self.group),
+            Some(sim) => Place::Here(sim, self.group),
+            None if self.is_shut_down() => Place::Here(world::here(), GroupId::CLOSED),
+            None if threads::lives_elsewhere(self.run) => Place::Elsewhere(self.run, self.group),
+            None => Place::Here(self.sim(), self.group),
         }
     }
 

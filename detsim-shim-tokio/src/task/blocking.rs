@@ -36,8 +36,7 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let (sim, group) = handle.shared().spawns_in();
-    JoinHandle::new(sim.spawn_blocking_in(group, f))
+    handle.shared().spawns_in().spawn_blocking(f)
 }
 
 /// Runs a closure that may block in the task that calls: where it does, the other tasks run on.

@@ -27,8 +27,8 @@ where
     if scope::is_plain() {
         return JoinHandle::new(context::spawn("", future));
     }
-    JoinHandle::new(match scope::spawns_in() {
-        None => context::spawn("", future),
-        Some((sim, group)) => sim.spawn_in(group, future),
-    })
+    match scope::spawns_in() {
+        None => JoinHandle::new(context::spawn("", future)),
+        Some(place) => place.spawn(future),
+    }
 }

@@ -229,3 +229,70 @@ fn files_and_streams_go_with_their_runtime() {
     let write = async { tokio::io::stdout().write_all(b"x").await };
     assert!(tokio::runtime::is_rt_shutdown_err(&handle.block_on(write).unwrap_err()));
 }
+
+/// A thread that is part of no run: it starts before there is one, and is given a handle to it.
+fn foreigner<R: Send + 'static>(
+    f: impl FnOnce(Handle) -> R + Send + 'static,
+) -> (mpsc::Sender<Handle>, thread::JoinHandle<R>) {
+    let (give, given) = mpsc::channel();
+    let thread = thread::Builder::new().spawn(move || f(given.recv().unwrap()));
+    (give, thread.unwrap())
+}
+
+#[test]
+fn a_thread_of_no_run_spawns_in_one_and_joins() {
+    for runtime in [current_thread, multi_thread] {
+        let (spawned, arrived) = mpsc::channel();
+        let (give, thread) = foreigner(move |handle| {
+            let sum = handle.spawn(async {
+                sleep(Duration::from_secs(1)).await;
+                tokio::spawn(async { 1 + 1 }).await.unwrap()
+            });
+            let closure = handle.spawn_blocking(|| 3);
+            let lost = handle.spawn(std::future::pending::<()>());
+            lost.abort();
+            let _entered = handle.enter();
+            let entered = tokio::spawn(async { Handle::current().id() });
+            assert_ne!(sum.id(), lost.id());
+            spawned.send(()).unwrap();
+            let joined = futures::executor::block_on(async {
+                (sum.await, closure.await, lost.await, entered.await)
+            });
+            let (sum, closure, lost, entered) = joined;
+            assert_eq!(entered.unwrap(), handle.id());
+            (sum.unwrap(), closure.unwrap(), lost.unwrap_err().is_cancelled())
+        });
+        let runtime = runtime();
+        give.send(runtime.handle().clone()).unwrap();
+        arrived.recv().unwrap();
+        runtime.block_on(async { sleep(Duration::from_secs(5)).await });
+        assert_eq!(thread.join().unwrap(), (2, 3, true));
+    }
+}
+
+#[test]
+fn what_is_sent_to_a_run_that_ends_is_cancelled() {
+    let (give, thread) = foreigner(|handle| {
+        let (guard, dropped) = mpsc::channel::<()>();
+        let task = handle.spawn(async move { guard.send(()).unwrap() });
+        let joined = futures::executor::block_on(task);
+        (joined.unwrap_err().is_cancelled(), dropped.recv().is_err())
+    });
+    let sim = detsim_executor::Sim::new(1);
+    let handle = sim.enter(|| current_thread().handle().clone());
+    give.send(handle).unwrap();
+    drop(sim);
+    assert_eq!(thread.join().unwrap(), (true, true));
+}
+
+#[test]
+fn a_run_says_that_it_was_spawned_on_from_elsewhere() {
+    let sim = detsim_executor::Sim::new(1);
+    let runtime = sim.enter(current_thread);
+    let (give, thread) = foreigner(|handle| drop(handle.spawn(async {})));
+    give.send(runtime.handle().clone()).unwrap();
+    thread.join().unwrap();
+    let escapes = sim.take_escapes();
+    assert!(escapes.iter().any(|it| it.starts_with("spawn on runtime by a thread")), "{escapes:?}");
+    sim.enter(|| drop(runtime));
+}
