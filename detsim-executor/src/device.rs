@@ -113,7 +113,7 @@ impl Kernel {
     }
 
     /// Says when the next event of `device` is due, as [`Device::next_deadline`] would.
-    #[inline]
+    #[inline(always)]
     pub fn set_deadline(&mut self, device: DeviceId, deadline: Option<Deadline>) {
         self.queue.set_deadline(device.0 as usize, deadline);
     }

@@ -138,6 +138,7 @@ impl Groups {
     }
 
     /// Does this task run, as far as its group goes?
+    #[inline]
     pub(crate) fn lets_run(&self, slot: &Slot) -> bool {
         slot.marks.is_free() || self.runs(slot.group)
     }

@@ -296,7 +296,8 @@ impl Kernel {
     /// Puts a task that was just marked as queued where it belongs.
     #[inline]
     pub(crate) fn enqueue(&mut self, index: u32, is_away: bool) {
-        match self.plain && !is_away {
+        let runs = !is_away || self.tasks.get(index).is_some_and(|slot| self.runs(slot));
+        match self.plain && runs {
             true => self.policy.push(index),
             false => self.queue(index),
         }

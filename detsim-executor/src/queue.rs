@@ -30,6 +30,13 @@ pub(crate) enum Due {
     Device(usize),
 }
 
+/// What is due next, where that is what it nearly always is.
+pub(crate) enum Usual {
+    /// A task of this run is to be woken: this is its word.
+    Wake(u64),
+    Device(usize),
+}
+
 /// Names a device of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceId(pub(crate) u32);
@@ -47,6 +54,8 @@ pub(crate) struct Queue {
     devices: Vec<Deadline>,
     /// How many of them have something to do.
     armed: usize,
+    /// The only one that has, where it keeps a run going; else [`NO_DEVICE`].
+    sole: usize,
     /// Which of them keep no run going.
     faint: Vec<bool>,
     /// What such a device waits for, and nothing else is due.
@@ -65,6 +74,7 @@ impl Default for Queue {
             wakers: Slots::default(),
             devices: Vec::new(),
             armed: 0,
+            sole: NO_DEVICE,
             faint: Vec::new(),
             dozing: None,
             touched: Vec::new(),
@@ -81,7 +91,7 @@ impl Queue {
     pub(crate) fn reset(&mut self) -> (Slots<Callback>, Slots<Waker>) {
         self.timers.clear();
         self.devices.clear();
-        self.armed = 0;
+        (self.armed, self.sole) = (0, NO_DEVICE);
         self.faint.clear();
         self.dozing = None;
         self.touched.clear();
@@ -142,6 +152,19 @@ impl Queue {
         self.timers.pop();
         self.update();
         Some((deadline.at, word))
+    }
+
+    /// As [`Self::pop_wake`], where the event of a device is not looked at but left for it.
+    #[inline]
+    pub(crate) fn take_usual(&mut self, until: SimTime) -> Option<(SimTime, Usual)> {
+        let (deadline, due) = self.first;
+        match due {
+            Due::Timer => self.pop_wake(until).map(|(at, word)| (at, Usual::Wake(word))),
+            Due::Device(index) => {
+                let is_next = deadline.at <= until && self.touched.is_empty();
+                is_next.then_some((deadline.at, Usual::Device(index)))
+            }
+        }
     }
 
     /// Something more is due, perhaps first.
@@ -240,30 +263,42 @@ impl Queue {
     }
 
     /// A device of a simulation that has ended says this to no effect.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn set_deadline(&mut self, device: usize, deadline: Option<Deadline>) {
-        let Some(known) = self.devices.get_mut(device) else { return };
         let deadline = deadline.unwrap_or(NEVER);
+        // Most often one device has something to do, again and again.
+        let is_sole = self.sole == device && deadline.at != SimTime::MAX;
+        match self.devices.get_mut(device) {
+            Some(known) if is_sole && self.touched.is_empty() => {
+                *known = deadline;
+                self.update_with(deadline, Due::Device(device));
+            }
+            _ => self.set_any_deadline(device, deadline),
+        }
+    }
+
+    #[inline(never)]
+    fn set_any_deadline(&mut self, device: usize, deadline: Deadline) {
+        let Some(known) = self.devices.get_mut(device) else { return };
         // Nothing is new, and no device has to be asked any more.
         if *known == deadline && self.next_ns != 0 {
             return;
         }
         self.armed -= usize::from(known.at != SimTime::MAX);
         *known = deadline;
-        let others = self.armed;
         self.armed += usize::from(deadline.at != SimTime::MAX);
-        // Most often one device has something to do, again and again.
-        match others == 0 && !self.faint[device] && self.touched.is_empty() {
-            true => self.update_with(deadline, Due::Device(device)),
-            false => self.update(),
-        }
+        let mut armed = self.devices.iter().zip(&self.faint);
+        let sole = armed.position(|(deadline, faint)| deadline.at != SimTime::MAX && !faint);
+        self.sole = sole.filter(|_| self.armed == 1).unwrap_or(NO_DEVICE);
+        self.update();
     }
 
     /// As [`Self::update`], where nothing but this and the timers is to come.
     #[inline]
     fn update_with(&mut self, deadline: Deadline, due: Due) {
         let first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
-        self.first = if deadline < first.0 { (deadline, due) } else { first };
+        let is_first = deadline.order() < first.0.order();
+        self.first = if is_first { (deadline, due) } else { first };
         self.next_ns = self.first.0.at.as_nanos();
         self.dozing = None;
     }
@@ -280,6 +315,9 @@ impl Queue {
         (self.first.0 != NEVER).then_some(self.first)
     }
 }
+
+/// The place of no device.
+const NO_DEVICE: usize = usize::MAX;
 
 /// The deadline of nothing: no sequence comes this far.
 const NEVER: Deadline = Deadline { at: SimTime::MAX, seq: u64::MAX };

@@ -14,13 +14,14 @@ use crate::arrival::Arrival;
 use crate::baton::{self, Drive, Order};
 use crate::bound::kernel::{self, Guard};
 use crate::context;
+use crate::device::Device;
 use crate::event::{Event, TaskNumber};
 use crate::failure::Failure;
 use crate::here;
 use crate::kernel::{Kernel, NO_TASK};
 use crate::lane::Lane;
 use crate::lost::message_of;
-use crate::queue::Due;
+use crate::queue::{Due, Usual};
 use crate::run::poll::{Fallen, cancel, take_turn};
 use crate::sim::{Report, Shared, Sim};
 use crate::slot::{BodyPtr, Polled};
@@ -154,7 +155,7 @@ fn take_turns(
     fallen: &Fallen,
 ) -> Option<Guard> {
     let Drive { until, main } = drive;
-    let mut kernel = enter();
+    let (mut kernel, mut known) = (enter(), Plugged::default());
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {
             if !lane.is_injected() && kernel.fire_wake() {
@@ -170,10 +171,19 @@ fn take_turns(
         }
         let Some(mut turn) = kernel.next_turn() else {
             let lives = main.is_none_or(|main| kernel.is_alive(main, place));
-            if lives && kernel.leap(until) {
-                continue;
+            match if lives { kernel.leap(until) } else { None } {
+                None => return Some(kernel),
+                Some(Due::Timer) => {}
+                Some(Due::Device(index)) => {
+                    drop(kernel);
+                    if !known.is(index) {
+                        known = Plugged::of(shared, index);
+                    }
+                    known.happen();
+                    kernel = enter();
+                }
             }
-            return Some(kernel);
+            continue;
         };
         loop {
             drop(kernel);
@@ -324,13 +334,37 @@ pub(crate) fn turn_of(slot: u32) {
 fn happen(shared: &Shared, due: Due) {
     match due {
         Due::Timer => fire(),
-        Due::Device(index) => {
-            let device = Rc::clone(&shared.devices.borrow()[index]);
-            guarded(|| device.handle());
-            if !device.tells() {
-                let deadline = device.next_deadline();
-                enter().queue.set_deadline(index, deadline);
-            }
+        Due::Device(index) => Plugged::of(shared, index).happen(),
+    }
+}
+
+/// A device, at hand for one event after the other.
+#[derive(Default)]
+struct Plugged {
+    index: usize,
+    device: Option<Rc<dyn Device>>,
+    tells: bool,
+}
+
+impl Plugged {
+    #[inline(never)]
+    fn of(shared: &Shared, index: usize) -> Self {
+        let device = Rc::clone(&shared.devices.borrow()[index]);
+        Self { index, tells: device.tells(), device: Some(device) }
+    }
+
+    fn is(&self, index: usize) -> bool {
+        self.index == index && self.device.is_some()
+    }
+
+    /// Lets its earliest event happen.
+    #[inline(never)]
+    fn happen(&self) {
+        let Some(device) = &self.device else { return };
+        guarded(|| device.handle());
+        if !self.tells {
+            let deadline = device.next_deadline();
+            enter().queue.set_deadline(self.index, deadline);
         }
     }
 }
@@ -399,21 +433,28 @@ impl Kernel {
         self.queue.pop_wake(now).inspect(|(_, word)| self.wake(*word)).is_some()
     }
 
-    /// Nobody is ready: moves the clock to the timer that is due next, and lets that wake its task. False
-    /// where something else has to be done: [`Self::advance`] and what calls it know what.
-    fn leap(&mut self, until: SimTime) -> bool {
+    /// Nobody is ready: moves the clock to what is due next. A timer has woken its task then; the event of
+    /// a device is for the caller to let happen. `None` where something else has to be done:
+    /// [`Self::advance`] and what calls it know what.
+    fn leap(&mut self, until: SimTime) -> Option<Due> {
         // The last step of all is to find the timer pending: what waits for one is no livelock.
         if !self.is_usual || self.watchers > 0 || self.steps.is_last_next() {
-            return false;
+            return None;
         }
-        let Some((at, word)) = self.queue.pop_wake(until.min(self.limits.time)) else {
-            return false;
-        };
+        let (at, due) = self.queue.take_usual(until.min(self.limits.time))?;
         self.rests += 1;
         self.clear_current();
         self.move_clock(at);
-        self.wake(word);
-        true
+        match due {
+            Usual::Wake(word) => {
+                self.wake(word);
+                Some(Due::Timer)
+            }
+            Usual::Device(index) => {
+                self.count_step();
+                Some(Due::Device(index))
+            }
+        }
     }
 
     /// What should have happened by now.

@@ -244,7 +244,7 @@ impl Seat {
         }
         let waker = storable(cx, &mut foreign).expect("cloned above");
         match seat {
-            Some(seat) => Block::wait_again(kernel, object, seat, how, &[], waker),
+            Some(seat) => Block::wait_again(kernel, object, seat, how, Some(&[]), waker),
             None => *seat = Some(Block::wait(Some(kernel), object, how.0, how.1, &[], waker)),
         }
         Poll::Pending

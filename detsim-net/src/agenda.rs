@@ -20,9 +20,9 @@ use self::near::Near;
 /// Events in their order.
 #[derive(Debug)]
 pub(crate) struct Agenda<E> {
-    near: Near,
+    near: Near<E>,
     far: BinaryHeap<Reverse<Entry>>,
-    /// What the entries are about, by place.
+    /// What those that are far are about, by place.
     events: Vec<Option<E>>,
     free: Vec<u32>,
     /// Whether the earliest event that matters may be another than before.
@@ -64,57 +64,57 @@ impl<E: Copy> Agenda<E> {
     /// Where there are 16,777,216 of them.
     #[inline(always)]
     pub(crate) fn push(&mut self, deadline: Deadline, event: E) {
-        let place = self.free.pop().unwrap_or_else(|| self.add_place());
-        // The event is written where it stays, part by part, where the caller has made it.
-        self.events[place as usize] = Some(event);
-        let entry = Entry::new(deadline, place);
         match self.far.is_empty() && !self.near.is_full() {
-            true => self.changed |= self.near.push(entry),
-            false => self.push_to_many(entry),
+            true => self.changed |= self.near.push(deadline, event),
+            false => self.push_to_many(deadline, event),
         }
-    }
-
-    #[cold]
-    fn add_place(&mut self) -> u32 {
-        let place = self.events.len() as u64;
-        assert!(place <= PLACE_MASK, "detsim: more than {place} events of the network are to come");
-        self.events.push(None);
-        place as u32
     }
 
     /// As [`Self::push`], where there are many.
     #[inline(never)]
-    fn push_to_many(&mut self, entry: Entry) {
-        if self.far.peek().is_some_and(|Reverse(far)| *far < entry) {
-            return self.far.push(Reverse(entry));
+    fn push_to_many(&mut self, deadline: Deadline, event: E) {
+        if self.is_far(deadline) {
+            return self.push_far(deadline, event);
         }
         if self.near.is_full() {
-            self.near.drain_later(|later| self.far.push(Reverse(later)));
+            let Self { near, far, events, free, .. } = self;
+            near.drain_later(|later, event| far.push(Reverse(entry(events, free, later, event))));
         }
         // What went just now may be earlier.
-        match self.far.peek().is_some_and(|Reverse(far)| *far < entry) {
-            true => self.far.push(Reverse(entry)),
-            false => self.changed |= self.near.push(entry),
+        match self.is_far(deadline) {
+            true => self.push_far(deadline, event),
+            false => self.changed |= self.near.push(deadline, event),
         }
+    }
+
+    /// Does something that is far come before?
+    #[inline]
+    fn is_far(&self, deadline: Deadline) -> bool {
+        self.far.peek().is_some_and(|Reverse(far)| *far < Entry::new(deadline, 0))
+    }
+
+    #[inline]
+    fn push_far(&mut self, deadline: Deadline, event: E) {
+        let entry = entry(&mut self.events, &mut self.free, deadline, event);
+        self.far.push(Reverse(entry));
     }
 
     /// The earliest event.
     #[inline]
     pub(crate) fn first(&self) -> Option<(Deadline, E)> {
-        let first = self.near.first()?;
-        Some((first.deadline(), self.events[first.place() as usize]?))
+        Some((self.near.first_deadline()?, *self.near.first()?))
     }
 
     /// What the earliest event is about.
     #[inline]
     pub(crate) fn peek(&self) -> Option<&E> {
-        self.events[self.near.first()?.place() as usize].as_ref()
+        self.near.first()
     }
 
     /// When the earliest event is due.
     #[inline]
     pub(crate) fn first_deadline(&self) -> Option<Deadline> {
-        self.near.first().map(|entry| entry.deadline())
+        self.near.first_deadline()
     }
 
     /// Takes the earliest event.
@@ -129,8 +129,7 @@ impl<E: Copy> Agenda<E> {
     #[inline(always)]
     pub(crate) fn drop_first(&mut self) {
         self.changed = true;
-        let Some(entry) = self.near.pop() else { return };
-        self.free.push(entry.place());
+        self.near.drop_first();
         if self.near.is_empty() {
             self.refill();
         }
@@ -141,10 +140,25 @@ impl<E: Copy> Agenda<E> {
         while !self.near.is_full()
             && let Some(Reverse(entry)) = self.far.pop()
         {
-            self.near.push(entry);
+            self.free.push(entry.place());
+            if let Some(event) = self.events[entry.place() as usize] {
+                self.near.push(entry.deadline(), event);
+            }
         }
         self.doubtful &= !self.near.is_empty();
     }
+}
+
+/// An event that is far, with a place for what it is about.
+fn entry<E>(events: &mut Vec<Option<E>>, free: &mut Vec<u32>, at: Deadline, event: E) -> Entry {
+    let place = free.pop().unwrap_or_else(|| {
+        let place = events.len() as u64;
+        assert!(place <= PLACE_MASK, "detsim: more than {place} events of the network are to come");
+        events.push(None);
+        place as u32
+    });
+    events[place as usize] = Some(event);
+    Entry::new(at, place)
 }
 
 impl<E> Agenda<E> {

@@ -343,7 +343,7 @@ impl Link {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn draw_latency_ns(&self, passage: Passage, choices: &mut Choices) -> u64 {
         let LinkConfig { latency_ns_min: min, latency_ns_max: max, .. } = self.config;
         if min == max {

@@ -68,18 +68,19 @@ impl Links {
         }
     }
 
-    /// As [`Self::place`], asked for again and again.
+    /// As [`Self::place`], asked for again and again, of hosts.
     #[inline(always)]
     pub(crate) fn place_of(
         &mut self,
         kernel: &mut Kernel,
         way: &mut Way,
         (from, to): (NodeId, NodeId),
-    ) -> Result<u32, Unknown> {
+    ) -> u32 {
         if way.0 == NO_LINK {
-            way.0 = self.place(kernel, from, to)?;
+            let place = self.place(kernel, from, to);
+            way.0 = place.expect("invariant: a host is a node of this simulation");
         }
-        Ok(way.0)
+        way.0
     }
 
     #[cold]

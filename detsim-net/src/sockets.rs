@@ -35,7 +35,7 @@ use self::devices::{Faint, Plug};
 pub use self::faults::{Cut, Net, RuleGuard};
 pub use self::how::How;
 pub use self::links::NetLink;
-pub(crate) use self::packet::Packet;
+pub(crate) use self::packet::{FIRST_MESSAGE, Packet};
 pub(crate) use self::packets::{Ways, describe, dropped};
 pub use self::socket::Socket;
 use crate::agenda::Agenda;
@@ -74,14 +74,12 @@ pub(crate) struct World {
     /// Datagrams on their way.
     pub(crate) parcels: Table<Parcel>,
     pub(crate) unreachable: Table<Unreachable>,
-    armed: Option<Deadline>,
     /// Events that keep no run going.
     pub(crate) faint: Agenda<What>,
     faint_device: Option<DeviceId>,
-    faint_armed: Option<Deadline>,
     /// What partitions that begin from now on do.
     rule: Partition,
-    woken: Vec<Waker>,
+    pub(crate) woken: Vec<Waker>,
     /// Connections that were ever begun.
     pub(crate) connected: u64,
     pub(crate) names: Names,
@@ -276,10 +274,8 @@ impl World {
             closed: Vec::new(),
             parcels: Table::default(),
             unreachable: Table::default(),
-            armed: None,
             faint: Agenda::default(),
             faint_device: None,
-            faint_armed: None,
             rule: Partition::Drop,
             woken: Vec::new(),
             connected: 0,
@@ -310,19 +306,18 @@ impl World {
 
     #[inline(never)]
     fn arm_anew(&mut self, kernel: &mut Kernel) {
-        if self.ways.agenda.take_changed() {
-            let first = self.first_due();
-            if let (true, Some(device)) = (first != self.armed, self.device) {
-                self.armed = first;
-                kernel.set_deadline(device, first);
-            }
-        }
-        if self.faint.take_changed() {
+        self.arm_first(kernel);
+        if let (true, Some(device)) = (self.faint.is_changed(), self.faint_device) {
             let first = self.faint_due();
-            if let (true, Some(device)) = (first != self.faint_armed, self.faint_device) {
-                self.faint_armed = first;
-                kernel.set_deadline(device, first);
-            }
+            kernel.set_deadline(device, first);
+        }
+    }
+
+    #[inline(always)]
+    fn arm_first(&mut self, kernel: &mut Kernel) {
+        if let (true, Some(device)) = (self.ways.agenda.is_changed(), self.device) {
+            let first = self.first_due();
+            kernel.set_deadline(device, first);
         }
     }
 
@@ -338,6 +333,7 @@ impl World {
     }
 
     /// When the first event that matters is due; the agenda counts as unchanged from now on.
+    #[inline(always)]
     fn first_due(&mut self) -> Option<Deadline> {
         if self.ways.agenda.is_doubtful() {
             self.prune();
@@ -347,6 +343,7 @@ impl World {
     }
 
     /// Drops events of the past: nothing that does not matter may move the clock.
+    #[inline(never)]
     fn prune(&mut self) {
         while let Some((deadline, what)) = self.ways.agenda.first()
             && self.is_stale(deadline, what)
@@ -455,12 +452,7 @@ impl World {
     pub(crate) fn notify(&mut self, kernel: &mut Kernel, key: SocketKey, side: Side) {
         let Self { sockets, woken, .. } = self;
         let Some(entry) = sockets.get_mut(key) else { return };
-        entry.changes = entry.changes.wrapping_add(1);
-        let ends = [side != Side::Write, side != Side::Read];
-        for (at, is_met) in ends.into_iter().enumerate() {
-            entry.ready[at] |= is_met;
-            entry.denied[at] &= !is_met;
-        }
+        entry.happened(side);
         entry.waits.wake(kernel, &mut entry.object, side, woken);
     }
 
@@ -531,6 +523,18 @@ impl World {
     fn sockets_of(&self, node: NodeId) -> Vec<SocketKey> {
         let of_node = self.sockets.iter().filter(|(_, entry)| entry.node == node);
         of_node.map(|(key, _)| key).collect()
+    }
+}
+
+impl Entry {
+    /// An end of the socket may be what it was not.
+    #[inline(always)]
+    pub(crate) fn happened(&mut self, side: Side) {
+        self.changes = self.changes.wrapping_add(1);
+        for (at, is_met) in [side != Side::Write, side != Side::Read].into_iter().enumerate() {
+            self.ready[at] |= is_met;
+            self.denied[at] &= !is_met;
+        }
     }
 }
 

@@ -3,7 +3,8 @@
 //! Owns: [`Waits`], the list of one socket, and the readiness that tokio remembers of it. Does not own:
 //! what makes a socket ready. Invariants: each end has one place for those who poll (the last one
 //! that polled waits there) and a place for each future; a wait leaves the list when it is woken,
-//! and is not in it twice; where there is one, `first` is; where the first is over, there is no other.
+//! and is not in it twice; where there is one, `first` is; where the first is over, there is no other. Where `is_told`,
+//! the first is the only one.
 
 use std::panic::Location;
 use std::task::Waker;
@@ -47,6 +48,8 @@ pub(crate) struct Waits {
     first: Option<Wait>,
     /// The first is over, and its place in the wait graph is kept for the next one.
     is_over: bool,
+    /// The wait graph knows whom the first waits for, and hears of it where that is another.
+    is_told: bool,
     rest: Vec<Wait>,
     tickets: u32,
 }
@@ -65,6 +68,8 @@ pub(crate) struct About<'a> {
     pub(crate) op: OpKind,
     pub(crate) site: &'static Location<'static>,
     pub(crate) parties: &'a [Party],
+    /// Whether [`Waits::tell`] will say it where they are others.
+    pub(crate) is_told: bool,
 }
 
 impl Waits {
@@ -91,11 +96,47 @@ impl Waits {
         let Some(first) = self.first.as_mut().filter(|_| self.is_over) else {
             return self.wait_long(kernel, object, place, about, waker);
         };
-        let About { side, op, site, parties } = about;
+        let About { side, op, site, parties, is_told } = about;
         (first.place, first.side) = (place, side);
-        Block::wait_again(kernel, object, &mut first.waiter, (op, site), parties, waker);
-        self.is_over = false;
+        Block::wait_again(kernel, object, &mut first.waiter, (op, site), Some(parties), waker);
+        (self.is_over, self.is_told) = (false, is_told);
         None
+    }
+
+    /// Whether [`Self::wait_as_before`] can do it for a wait for this end.
+    #[inline(always)]
+    pub(crate) fn is_known(&self, side: Side) -> bool {
+        let first = self.first.as_ref().filter(|_| self.is_over && self.is_told);
+        first.is_some_and(|first| first.side == side)
+    }
+
+    /// Waits as the last time, at the place of whoever polls.
+    #[inline(always)]
+    pub(crate) fn wait_as_before(
+        &mut self,
+        kernel: &mut Kernel,
+        object: &Object,
+        how: (OpKind, &'static Location<'static>),
+        waker: Waker,
+    ) {
+        let Some(first) = self.first.as_mut() else { return };
+        first.place = Place::Poller;
+        Block::wait_again(kernel, object, &mut first.waiter, how, None, waker);
+        self.is_over = false;
+    }
+
+    /// Whom those wait for that wait to write, or all others, is somebody else than before.
+    pub(crate) fn tell(
+        &self,
+        kernel: &mut Kernel,
+        object: &Object,
+        writes: bool,
+        parties: &[Party],
+    ) {
+        let first = self.first.as_ref().filter(|_| self.is_told);
+        if first.is_some_and(|first| (first.side == Side::Write) == writes) {
+            Block::held_by(Some(kernel), object, parties);
+        }
     }
 
     #[inline(never)]
@@ -107,13 +148,14 @@ impl Waits {
         about: About<'_>,
         waker: Waker,
     ) -> Option<Waker> {
-        let About { side, op, site, parties } = about;
+        let About { side, op, site, parties, is_told } = about;
         let mut known = self.first.iter_mut().chain(&mut self.rest);
         if let Some(wait) = known.find(|w| (w.place, w.side) == (place, side)) {
             return Some(Block::renew(Some(kernel), &mut wait.waiter, waker));
         }
         let waiter = Block::wait(Some(kernel), object, op, site, parties, waker);
         let wait = Wait { place, side, waiter };
+        self.is_told = is_told && self.first.is_none();
         match self.first {
             None => self.first = Some(wait),
             Some(_) => self.rest.push(wait),
@@ -141,6 +183,28 @@ impl Waits {
         self.wake_several(kernel, object, side, woken);
     }
 
+    /// As [`Self::wake`] in a section of the run's own, where whoever waits is woken at once, and what is left
+    /// for later is a waker of others.
+    #[inline(always)]
+    pub(crate) fn wake_now(
+        &mut self,
+        kernel: &mut Kernel,
+        object: &mut Object,
+        side: Side,
+        woken: &mut Vec<Waker>,
+    ) {
+        if !self.rest.is_empty() {
+            return self.wake_several(kernel, object, side, woken);
+        }
+        let Some(first) = self.first.as_mut().filter(|_| !self.is_over) else { return };
+        if first.side.meets(side) {
+            self.is_over = true;
+            if let Some(foreign) = Block::rest_own(kernel, &mut first.waiter) {
+                woken.push(foreign);
+            }
+        }
+    }
+
     #[cold]
     fn wake_several(
         &mut self,
@@ -149,6 +213,7 @@ impl Waits {
         side: Side,
         woken: &mut Vec<Waker>,
     ) {
+        self.is_told = false;
         let mut all: Vec<Wait> = self.first.take().into_iter().chain(self.rest.drain(..)).collect();
         for wait in all.extract_if(.., |wait| wait.side.meets(side)) {
             woken.push(Block::wake(Some(&mut *kernel), object, wait.waiter));
@@ -177,6 +242,7 @@ impl Waits {
         if self.is_over {
             return None;
         }
+        self.is_told = false;
         let is_its = |wait: &Wait| wait.place == Place::Future(ticket);
         let Wait { waiter, .. } = match self.first.as_ref().is_some_and(is_its) {
             false => self.rest.remove(self.rest.iter().position(is_its)?),

@@ -9,6 +9,7 @@ use std::task::Waker;
 
 use super::{Block, Object, OpKind, Party, Stage, TaskTag, Waiter};
 use crate::kernel::Kernel;
+use crate::lane::LANE_SHIFT;
 use crate::stack::Stack;
 use crate::waker;
 
@@ -24,24 +25,48 @@ impl Block {
         std::mem::replace(&mut waiter.waker, waker::waker(TaskTag::NOBODY.word))
     }
 
-    /// As [`Self::wait`], in the place of a waiter that [`Self::rest`] was given.
+    /// As [`Self::rest`], in a section of the run's own, and the task is woken. The waker of any other
+    /// comes back.
+    #[inline(always)]
+    #[must_use]
+    pub fn rest_own(kernel: &mut Kernel, waiter: &mut Waiter) -> Option<Waker> {
+        match waker::ours(&waiter.waker) {
+            Some(word) if word >> LANE_SHIFT == kernel.tasks.lane() => {
+                if let Some(wait) = kernel.wait_mut(waiter.record) {
+                    wait.stage = Stage::Rests;
+                }
+                // What it keeps is a word, and has nothing to drop.
+                kernel.wake(word);
+                None
+            }
+            _ => {
+                let waker = Self::rest(kernel, waiter);
+                kernel.wake_by(waker)
+            }
+        }
+    }
+
+    /// As [`Self::wait`], in the place of a waiter that [`Self::rest`] was given. Without `parties` the object
+    /// has those that it had.
     #[inline(always)]
     pub fn wait_again(
         kernel: &mut Kernel,
         object: &Object,
         waiter: &mut Waiter,
         (op, site): (OpKind, &'static Location<'static>),
-        parties: &[Party],
+        parties: Option<&[Party]>,
         waker: Waker,
     ) {
-        // What it had is nobody's, and has nothing to drop.
+        // What it had is nobody's or this run's, and has nothing to drop.
         std::mem::forget(std::mem::replace(&mut waiter.waker, waker));
         let (since, word) = (kernel.steps(), kernel.word());
         if let Some(wait) = kernel.wait_mut(waiter.record) {
             (wait.stage, wait.suspect) = (Stage::Waits, false);
             (wait.task, wait.op, wait.site, wait.since) = (word, op, site, since);
         }
-        Self::held_by(Some(kernel), object, parties);
+        if let Some(parties) = parties {
+            Self::held_by(Some(kernel), object, parties);
+        }
         if kernel.captures_stacks() {
             record(kernel, object, waiter.record, (op, site));
         }

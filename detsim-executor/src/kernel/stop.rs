@@ -9,6 +9,7 @@ use crate::block::{Object, OpKind};
 use crate::budget::BUDGET;
 use crate::choice::Anchor;
 use crate::event::Event;
+use crate::rng::fold;
 use crate::task::{Slot, UNDRAWN};
 use std::task::Waker;
 
@@ -86,9 +87,45 @@ impl Kernel {
         true
     }
 
+    /// As [`Self::completes_at_once`], with something that comes from elsewhere and has this `history`, which
+    /// the task's goes on from.
+    #[inline]
+    pub fn receives_at_once(
+        &mut self,
+        object: &mut Object,
+        kind: OpKind,
+        asked: &mut bool,
+        history: u64,
+    ) -> bool {
+        if self.budget == 0 || !object.is_of(self.id) || self.recorder.is_on() {
+            return false;
+        }
+        let Some(slot) = self.tasks.get_mut(self.current) else { return false };
+        if !*asked && !slot.count_operation() {
+            return false;
+        }
+        *asked = true;
+        self.budget -= 1;
+        slot.history = fold(slot.history, history);
+        self.hash.operation(slot.operate(object, kind));
+        true
+    }
+
+    /// The operation that [`Self::passes`] has let begin is done, with something that leaves, whose hash is
+    /// `sent`: the history that this has.
+    #[inline(always)]
+    pub fn sends(&mut self, object: &mut Object, kind: OpKind, sent: u64) -> Option<u64> {
+        let slot = self.tasks.get_mut(self.current)?;
+        let history = fold(slot.history, sent);
+        slot.history = history;
+        self.hash.operation(slot.operate(object, kind));
+        self.budget = self.budget.saturating_sub(1);
+        Some(history)
+    }
+
     /// An operation of the current task on `object` that waits: [`Self::passes`] and [`Self::operate`] in
     /// one. Where this is false nothing has happened.
-    #[inline]
+    #[inline(always)]
     pub fn waits_at_once(&mut self, object: &mut Object, kind: OpKind, asked: &mut bool) -> bool {
         if self.budget <= self.reserved || !object.is_of(self.id) {
             return false;

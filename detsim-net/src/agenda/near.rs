@@ -5,14 +5,16 @@
 //!
 //! # Invariants
 //! `order` is a permutation of all places, four bits each: first those of the `len` events from the earliest
-//! to the latest, then those that are free. A free place holds what is later than every event.
+//! to the latest, then those that are free. A free place is [`LATEST`]; no event has that sequence.
 
-use super::Entry;
+use detsim_executor::{Deadline, SimTime};
 
 /// See the module's documentation.
 #[derive(Debug)]
-pub(super) struct Near {
-    entries: [Entry; PLACES],
+pub(super) struct Near<E> {
+    moments: [u64; PLACES],
+    sequences: [u64; PLACES],
+    events: [Option<E>; PLACES],
     order: u64,
     len: usize,
 }
@@ -20,15 +22,21 @@ pub(super) struct Near {
 const PLACES: usize = 16;
 /// As many as there are places, less one: so no shift is by a whole word.
 const MOST: usize = PLACES - 1;
-const LATEST: Entry = Entry(u128::MAX);
+const LATEST: u64 = u64::MAX;
 
-impl Default for Near {
+impl<E> Default for Near<E> {
     fn default() -> Self {
-        Self { entries: [LATEST; PLACES], order: 0xFEDC_BA98_7654_3210, len: 0 }
+        Self {
+            moments: [LATEST; PLACES],
+            sequences: [LATEST; PLACES],
+            events: [const { None }; PLACES],
+            order: 0xFEDC_BA98_7654_3210,
+            len: 0,
+        }
     }
 }
 
-impl Near {
+impl<E: Copy> Near<E> {
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
@@ -39,21 +47,29 @@ impl Near {
         self.len == MOST
     }
 
+    /// When the earliest is due.
+    #[inline(always)]
+    pub(super) fn first_deadline(&self) -> Option<Deadline> {
+        (self.len > 0).then(|| self.deadline(place(self.order)))
+    }
+
     /// The earliest.
     #[inline(always)]
-    pub(super) fn first(&self) -> Option<Entry> {
-        (self.len > 0).then(|| self.entries[place(self.order)])
+    pub(super) fn first(&self) -> Option<&E> {
+        if self.len == 0 {
+            return None;
+        }
+        self.events[place(self.order)].as_ref()
     }
 
     /// Puts one in, for which there is room. True where it is the earliest now.
     #[inline(always)]
-    pub(super) fn push(&mut self, entry: Entry) -> bool {
-        // Bit by bit, so that the compiler makes no vectors of them.
-        let earlier =
-            self.entries.iter().fold(0_u32, |bits, other| bits << 1 | u32::from(*other < entry));
-        let earlier = earlier.count_ones() as usize;
+    pub(super) fn push(&mut self, deadline: Deadline, event: E) -> bool {
+        let earlier = self.earlier_than(deadline);
         let free = place(self.order >> (4 * self.len));
-        self.entries[free] = entry;
+        self.moments[free] = deadline.at.as_nanos();
+        self.sequences[free] = deadline.seq;
+        self.events[free] = Some(event);
         // The free place goes to where the event stands, and those from there on move by one.
         let (before, all) = (first(earlier), first(self.len + 1));
         let moved = (self.order & first(self.len) & !before) << 4;
@@ -63,28 +79,57 @@ impl Near {
         earlier == 0
     }
 
-    /// Takes the earliest out.
-    #[inline(always)]
-    pub(super) fn pop(&mut self) -> Option<Entry> {
-        if self.len == 0 {
-            return None;
+    /// How many are due before.
+    // Out of line the compiler makes no vectors of it: words of 64 bits are compared one by one.
+    #[inline(never)]
+    fn earlier_than(&self, Deadline { at, seq }: Deadline) -> usize {
+        let at = at.as_nanos();
+        // A free place is later than whatever has a moment; one without comes down to the sequences.
+        let mut earlier = PLACES;
+        for other in &self.moments {
+            earlier -= usize::from(at < *other);
         }
+        while earlier > 0 {
+            let last = place(self.order >> (4 * (earlier - 1)));
+            if self.moments[last] != at || self.sequences[last] < seq {
+                break;
+            }
+            earlier -= 1;
+        }
+        earlier
+    }
+
+    /// Takes the earliest out, of which there is one.
+    #[inline(always)]
+    pub(super) fn drop_first(&mut self) {
         let free = place(self.order);
-        let entry = std::mem::replace(&mut self.entries[free], LATEST);
+        self.vacate(free);
         let others = (self.order & first(self.len)) >> 4;
         self.len -= 1;
         let own = (free as u64) << (4 * self.len);
         self.order = others | own | (self.order & !first(self.len + 1));
-        Some(entry)
     }
 
     /// Takes the later half out.
-    pub(super) fn drain_later(&mut self, mut take: impl FnMut(Entry)) {
+    pub(super) fn drain_later(&mut self, mut take: impl FnMut(Deadline, E)) {
         while self.len > MOST / 2 {
             self.len -= 1;
             let last = place(self.order >> (4 * self.len));
-            take(std::mem::replace(&mut self.entries[last], LATEST));
+            let (deadline, event) = (self.deadline(last), self.events[last]);
+            self.vacate(last);
+            event.into_iter().for_each(|event| take(deadline, event));
         }
+    }
+
+    #[inline(always)]
+    fn vacate(&mut self, place: usize) {
+        (self.moments[place], self.sequences[place]) = (LATEST, LATEST);
+    }
+
+    #[inline(always)]
+    fn deadline(&self, place: usize) -> Deadline {
+        let at = SimTime::from_nanos(self.moments[place]);
+        Deadline { at, seq: self.sequences[place] }
     }
 }
 

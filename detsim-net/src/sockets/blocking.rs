@@ -142,7 +142,7 @@ impl Socket {
     /// ([`Self::forget`]). Nothing may happen between a call that gave EAGAIN and this.
     #[track_caller]
     pub fn enlist(&self, op: OpKind, side: Side, ticket: &mut Ticket, waker: Waker) {
-        let about = About { side, op, site: Location::caller(), parties: &[] };
+        let about = About { side, op, site: Location::caller(), parties: &[], is_told: false };
         self.join_waiting(about, Some(ticket), waker);
     }
 }

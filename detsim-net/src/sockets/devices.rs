@@ -12,11 +12,7 @@ pub(super) struct Plug(pub(super) Sockets);
 
 impl Device for Plug {
     fn next_deadline(&self) -> Option<Deadline> {
-        let mut section = self.0.world.enter();
-        if section.ways.agenda.take_changed() {
-            section.armed = section.first_due();
-        }
-        section.armed
+        self.0.world.enter().first_due()
     }
 
     fn handle(&self) {
@@ -55,10 +51,7 @@ pub(super) struct Faint(pub(super) Sockets);
 
 impl Device for Faint {
     fn next_deadline(&self) -> Option<Deadline> {
-        let mut section = self.0.world.enter();
-        section.faint.take_changed();
-        section.faint_armed = section.faint_due();
-        section.faint_armed
+        self.0.world.enter().faint_due()
     }
 
     fn handle(&self) {
@@ -80,6 +73,8 @@ impl Device for Faint {
 #[inline]
 fn leave_own(mut section: Own<'_, World>) {
     let (world, kernel) = section.both();
+    // The event that has happened was the first.
+    world.arm_first(kernel);
     world.arm(kernel);
     while let Some(waker) = section.both().0.woken.pop() {
         if let Some(foreign) = section.wake(waker) {

@@ -200,7 +200,24 @@ impl World {
             entry.ready[1] &= side == Side::Read;
             return kernel.operate(&mut entry.object, OpKind::Read);
         }
-        entry.note_done(kernel, op, side, site);
+        kernel.operate(&mut entry.object, op);
+        entry.asked[usize::from(side == Side::Write)] = false;
+        if op != OpKind::Read && entry.note_use(kernel, side, site) {
+            self.tell_peer(kernel, key, side);
+        }
+    }
+
+    /// Whoever waits at the other end of a connection waits for whom used this one last.
+    #[cold]
+    pub(super) fn tell_peer(&self, kernel: &mut Kernel, key: SocketKey, side: Side) {
+        let peer = self.end_of(key).ok().and_then(|(connection, own)| {
+            let connection = self.connections.get(connection)?;
+            self.sockets.get(connection.ends[1 - own].socket?)
+        });
+        if let (Some(peer), Some(own)) = (peer, self.sockets.get(key)) {
+            let party = &own.parties[usize::from(side == Side::Write)];
+            peer.waits.tell(kernel, &peer.object, side == Side::Read, party.as_slice());
+        }
     }
 
     /// Who used the other end last, so that a wait for this one could end.
@@ -219,31 +236,26 @@ impl World {
 }
 
 impl Entry {
-    /// An operation took place.
+    /// An operation took place. True where whoever did it, or the line, is another than the last time.
     #[inline(always)]
-    pub(super) fn note_done(
+    pub(super) fn note_use(
         &mut self,
-        kernel: &mut Kernel,
-        op: OpKind,
+        kernel: &Kernel,
         side: Side,
         site: &'static Location<'static>,
-    ) {
+    ) -> bool {
         let at = usize::from(side == Side::Write);
         self.asked[at] = false;
-        kernel.operate(&mut self.object, op);
-        if op == OpKind::Read {
-            return;
-        }
-        // Whoever it was the last time is it most often again.
         if let Some(party) = &self.parties[at]
             && kernel.is_current(party.task)
             && std::ptr::eq(party.site, site)
         {
-            return;
+            return false;
         }
         let task = kernel.current_tag();
         let role = if side == Side::Write { Role::LastSent } else { Role::LastReceived };
         self.parties[at] =
             (task != TaskTag::NOBODY).then_some(Party { task, role, site, count: 1 });
+        true
     }
 }

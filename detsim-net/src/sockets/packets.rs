@@ -70,14 +70,27 @@ impl Ways {
         (from, to): (NodeId, NodeId),
     ) -> Option<Flight> {
         let now = kernel.now();
-        let link = self.plain_link(kernel, way, (from, to))?;
-        let sig = link.sig();
-        let (ordinal, at) = link.launch_plainly(now, kernel.choices());
-        let history = self.fold_sent(kernel, from, fold(sig, u64::from(ordinal)));
-        let message = self.next_message();
+        let (ordinal, at, sent) = self.launch_plainly(kernel, way, (from, to))?;
+        let (message, history) = (self.next_message(), self.fold_sent(kernel, from, sent));
         kernel.record_with(move |_| sent_event(message, (from, to), at - now));
         let packet = Packet::new(ordinal, message);
         Some(Flight { packet, at, lost: false, copy_at: None, history })
+    }
+
+    /// As [`Self::fly_plainly`], where nobody records it, so that the packet needs no number: which of its link it
+    /// is, when it arrives, and its hash, which the sender has yet to take into account.
+    #[inline(always)]
+    pub(crate) fn launch_plainly(
+        &mut self,
+        kernel: &mut Kernel,
+        way: &mut Way,
+        ends: (NodeId, NodeId),
+    ) -> Option<(u32, SimTime, u64)> {
+        let now = kernel.now();
+        let link = self.plain_link(kernel, way, ends)?;
+        let sig = link.sig();
+        let (ordinal, at) = link.launch_plainly(now, kernel.choices());
+        Some((ordinal, at, fold(sig, u64::from(ordinal))))
     }
 
     /// The link from one host to another, where nothing but time comes between what is sent and its arrival:
@@ -93,7 +106,6 @@ impl Ways {
             return None;
         }
         let place = self.links.place_of(kernel, way, ends);
-        let place = place.expect("invariant: a host is a node of this simulation");
         Some(self.links.at_mut(place)).filter(|link| link.is_plain())
     }
 
@@ -217,21 +229,15 @@ impl Ways {
     }
 
     /// Whether a packet that is due on a link arrives because nothing can happen to it there; else
-    /// [`Self::obstacle`] says what does, and nothing has been done.
+    /// [`Self::obstacle`] says what does. For a run that is not recorded.
     #[inline(always)]
-    pub(crate) fn arrives_plainly(
+    pub(crate) fn is_open_plainly(
         &mut self,
         kernel: &mut Kernel,
         way: &mut Way,
-        (from, to): (NodeId, NodeId),
-        packet: Packet,
+        ends: (NodeId, NodeId),
     ) -> bool {
-        let arrives = self.dark.is_empty() && self.plain_link(kernel, way, (from, to)).is_some();
-        if arrives {
-            let message = packet.message();
-            kernel.record_with(move |_| Event::Net(NetEvent::Delivered { message, from, to }));
-        }
-        arrives
+        self.dark.is_empty() && self.plain_link(kernel, way, ends).is_some()
     }
 
     /// As [`Self::latency_min`], asked for again and again.
@@ -243,7 +249,6 @@ impl Ways {
         (from, to): (NodeId, NodeId),
     ) -> Duration {
         let place = self.links.place_of(kernel, way, (from, to));
-        let place = place.expect("invariant: a host is a node of this simulation");
         let paused = from == to && kernel.is_clock_paused();
         let ns = if paused { 0 } else { self.links.at(place).config().latency_ns_min };
         Duration::from_nanos(ns)

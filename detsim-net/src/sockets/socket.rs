@@ -441,7 +441,7 @@ impl Socket {
                 return Poll::Ready(result.map_err(io::Error::from));
             }
             if let Some(waker) = storable(cx, &mut foreign) {
-                let about = About { side, op, site, parties: &[] };
+                let about = About { side, op, site, parties: &[], is_told: false };
                 self.wait(&mut section, about, ticket.as_deref_mut(), waker);
                 return Poll::Pending;
             }
@@ -459,9 +459,10 @@ impl Socket {
     ) {
         let (world, Some(kernel)) = section.both() else { return };
         let party = world.other_party(self.key, about.side);
+        let is_told = world.end_of(self.key).is_ok();
         let Some(entry) = world.sockets.get_mut(self.key) else { return };
         let place = entry.waits.place(ticket);
-        let about = About { parties: party.as_slice(), ..about };
+        let about = About { parties: party.as_slice(), is_told, ..about };
         let old = entry.waits.wait(kernel, &mut entry.object, place, about, waker);
         leave(section);
         section.dispose(old);

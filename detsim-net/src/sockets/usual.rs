@@ -8,18 +8,18 @@
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::panic::Location;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
-use detsim_executor::rng::fold;
 use detsim_executor::{Kernel, OpKind, storable};
 
 use super::{Entry, How, Socket, SocketKey, SocketKind, World};
-use crate::errno::Errno;
 use crate::table::Table;
 use crate::tcp::connection::Phase;
 use crate::tcp::lane::Fin;
 use crate::tcp::{Connection, ConnectionKey, State, TcpSocket};
-use crate::waits::{About, Place, Side};
+use crate::waits::Side;
+
+type Site = &'static Location<'static>;
 
 impl Socket {
     /// Reads, waiting for something to read.
@@ -32,19 +32,42 @@ impl Socket {
         how: How<'_>,
         buffers: &mut [IoSliceMut<'_>],
     ) -> Poll<io::Result<usize>> {
-        if let Some(mut section) = self.sockets.world.enter_own() {
-            let (world, kernel) = section.both();
-            match world.read_usual(kernel, self.key, cx, &how, buffers) {
-                Some(Usual::Read(bytes)) => return Poll::Ready(Ok(bytes)),
-                Some(Usual::Waits(None)) => return Poll::Pending,
-                Some(Usual::Waits(old)) => {
-                    section.into_in().dispose(old);
-                    return Poll::Pending;
-                }
-                None => {}
+        match buffers {
+            [buffer] if how.is_usual() => self.poll_read_one(cx, how.site, buffer),
+            _ => self.poll_read_long(cx, how, buffers),
+        }
+    }
+
+    /// As [`Self::poll_read`], as whoever polls at this line, into one buffer.
+    ///
+    /// # Errors
+    /// As [`Self::poll_read`].
+    pub fn poll_read_one(
+        &self,
+        cx: &mut Context<'_>,
+        site: Site,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.read_at_once(cx, site, buffer) {
+            Some(read) => read.map(Ok),
+            None => {
+                let how = How::poller_at(OpKind::Recv, site);
+                self.poll_read_long(cx, how, &mut [IoSliceMut::new(buffer)])
             }
         }
-        self.poll_read_long(cx, how, buffers)
+    }
+
+    /// As [`Self::poll_read_one`] where nothing is odd; `None`, and nothing has been done, where something is.
+    #[inline(never)]
+    pub fn read_at_once(
+        &self,
+        cx: &Context<'_>,
+        site: Site,
+        buffer: &mut [u8],
+    ) -> Option<Poll<usize>> {
+        let mut section = self.sockets.world.enter_own()?;
+        let (world, kernel) = section.both();
+        world.read_usual(kernel, self.key, cx, site, buffer)
     }
 
     #[inline(never)]
@@ -73,14 +96,39 @@ impl Socket {
         how: How<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if let Some(mut section) = self.sockets.world.enter_own() {
-            let (world, kernel) = section.both();
-            if let Some(written) = world.write_usual(kernel, self.key, &how, buffers) {
-                world.arm(kernel);
-                return Poll::Ready(Ok(written));
+        match buffers {
+            [buffer] if how.is_usual() => self.poll_write_one(cx, how.site, buffer),
+            _ => self.poll_write_long(cx, how, buffers),
+        }
+    }
+
+    /// As [`Self::poll_write`], as whoever polls at this line, from one buffer.
+    ///
+    /// # Errors
+    /// As [`Self::poll_write`].
+    pub fn poll_write_one(
+        &self,
+        cx: &mut Context<'_>,
+        site: Site,
+        buffer: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.write_at_once(site, buffer) {
+            Some(written) => Poll::Ready(Ok(written)),
+            None => {
+                let how = How::poller_at(OpKind::Send, site);
+                self.poll_write_long(cx, how, &[IoSlice::new(buffer)])
             }
         }
-        self.poll_write_long(cx, how, buffers)
+    }
+
+    /// As [`Self::poll_write_one`] where nothing is odd; `None`, and nothing has been done, where something is.
+    #[inline(never)]
+    pub fn write_at_once(&self, site: Site, buffer: &[u8]) -> Option<usize> {
+        let mut section = self.sockets.world.enter_own()?;
+        let (world, kernel) = section.both();
+        let written = world.write_usual(kernel, self.key, site, buffer)?;
+        world.arm(kernel);
+        Some(written)
     }
 
     #[inline(never)]
@@ -100,13 +148,6 @@ impl Socket {
     }
 }
 
-/// What became of a read.
-enum Usual {
-    Read(usize),
-    /// It waits; there may be a waker to dispose of.
-    Waits(Option<Waker>),
-}
-
 impl World {
     /// Reads bytes that have arrived, or begins to wait for some.
     #[inline]
@@ -115,35 +156,34 @@ impl World {
         kernel: &mut Kernel,
         key: SocketKey,
         cx: &Context<'_>,
-        how: &How<'_>,
-        buffers: &mut [IoSliceMut<'_>],
-    ) -> Option<Usual> {
-        let ([buffer], true) = (buffers, how.is_usual() && !self.unusual) else { return None };
+        site: Site,
+        buffer: &mut [u8],
+    ) -> Option<Poll<usize>> {
         let Self { sockets, connections, shorts, .. } = self;
         let (entry, connection, _, side) = usual_end(sockets, connections, key)?;
-        let lane = &connection.lanes[1 - side];
-        if lane.unsent() > 0 || buffer.is_empty() {
+        let (end, _, _, lane) = connection.seen_from(side);
+        if self.unusual || lane.unsent() > 0 || buffer.is_empty() {
             return None;
         }
-        if lane.readable() == 0 {
-            return wait_usual(sockets, (connection, side), kernel, key, cx, how);
+        let closed = lane.fin == Fin::Arrived || end.phase == Phase::Gone;
+        let (readable, history) = (lane.readable(), end.history);
+        if readable == 0 {
+            let waits = !closed && end.error.is_none() && entry.waits_usually(kernel, cx, site);
+            return waits.then_some(Poll::Pending);
         }
-        if !kernel.passes(&entry.object, &mut entry.asked[0]) {
+        if !kernel.receives_at_once(&mut entry.object, OpKind::Recv, &mut entry.asked[0], history) {
             return None;
         }
-        let wanted = buffer.len().min(lane.readable());
-        let bytes = shorts.shorten(kernel, connection, side, wanted);
-        if let Some(history) = kernel.task_history() {
-            *history = fold(*history, connection.ends[side].history);
-        }
-        let lane = &mut connection.lanes[1 - side];
+        let bytes = shorts.shorten(kernel, connection, side, buffer.len().min(readable));
+        let (_, _, _, lane) = connection.seen_from(side);
         lane.take(&mut buffer[..bytes]);
         if bytes < buffer.len() {
-            let closed = lane.fin == Fin::Arrived || connection.ends[side].phase == Phase::Gone;
-            entry.ready[0] &= closed || lane.readable() > 0;
+            entry.ready[0] &= closed || bytes < readable;
         }
-        entry.done(kernel, OpKind::Recv, how.site);
-        Some(Usual::Read(bytes))
+        if entry.note_use(kernel, Side::Read, site) {
+            self.tell_peer(kernel, key, Side::Read);
+        }
+        Some(Poll::Ready(bytes))
     }
 
     /// Writes where there is room.
@@ -152,87 +192,63 @@ impl World {
         &mut self,
         kernel: &mut Kernel,
         key: SocketKey,
-        how: &How<'_>,
-        buffers: &[IoSlice<'_>],
+        site: Site,
+        buffer: &[u8],
     ) -> Option<usize> {
-        let ([buffer], true) = (buffers, how.is_usual() && !self.unusual) else { return None };
-        let (entry, connection, place, side) =
-            usual_end(&mut self.sockets, &mut self.connections, key)?;
-        let end = &connection.ends[side];
-        let is_open = end.phase == Phase::Established && connection.lanes[side].fin == Fin::Open;
-        let is_watched = end.error.is_some() || end.user_timeout.is_some();
-        if !is_open || is_watched || !self.resets.is_never() || buffer.is_empty() {
+        let Self { sockets, connections, shorts, ways, .. } = self;
+        let (entry, connection, place, side) = usual_end(sockets, connections, key)?;
+        let (end, _, lane, _) = connection.seen_from(side);
+        let is_open = end.phase == Phase::Established && lane.fin == Fin::Open;
+        let is_watched = end.error.is_some() || end.user_timeout.is_some() || kernel.is_recorded();
+        let is_odd = self.unusual || !self.resets.is_never() || buffer.is_empty();
+        if !is_open || is_watched || is_odd {
             return None;
         }
-        let (now, capacity) = (kernel.now(), end.send_capacity);
-        let lane = &mut connection.lanes[side];
-        lane.take_acks(now);
-        let (room, is_idle) = (capacity.saturating_sub(lane.outstanding()), lane.is_idle());
+        lane.take_acks(kernel.now());
+        let room = end.send_capacity.saturating_sub(lane.outstanding());
         if room == 0 || !kernel.passes(&entry.object, &mut entry.asked[1]) {
             return None;
         }
-        let bytes = self.shorts.shorten(kernel, connection, side, buffer.len().min(room));
-        let lane = &mut connection.lanes[side];
+        let is_idle = lane.is_idle();
+        let bytes = shorts.shorten(kernel, connection, side, buffer.len().min(room));
+        let (_, _, lane, _) = connection.seen_from(side);
         lane.starved = bytes == room;
         lane.write(&buffer[..bytes]);
-        let all_sent = is_idle
+        let object = &mut entry.object;
+        let is_sent = is_idle
             && bytes < room
-            && self.ways.send_whole(kernel, (place, &mut *connection), side, bytes);
-        let all_sent = all_sent || self.ways.send_all(kernel, (place, connection), side);
-        if all_sent && bytes == buffer.len() {
-            entry.done(kernel, OpKind::Send, how.site);
-            return Some(bytes);
+            && ways.send_whole(kernel, (place, &mut *connection), side, (object, bytes));
+        let is_new = entry.note_use(kernel, Side::Write, site);
+        if !is_sent {
+            self.write_odd(kernel, key, (place, side));
         }
-        self.write_rest(kernel, key, (place, side), bytes == buffer.len());
-        self.sockets.get_mut(key)?.done(kernel, OpKind::Send, how.site);
+        if bytes < buffer.len() {
+            self.fell_short(key, Side::Write).ok()?;
+        }
+        if is_new {
+            self.tell_peer(kernel, key, Side::Write);
+        }
         Some(bytes)
     }
 
-    /// Something of what was written is left to be sent, or to be written.
-    #[cold]
-    fn write_rest(
+    /// Sends what was written where that is not one segment, all of what there is.
+    #[inline(never)]
+    fn write_odd(
         &mut self,
         kernel: &mut Kernel,
         key: SocketKey,
         (place, side): (ConnectionKey, usize),
-        is_whole: bool,
     ) {
-        if self.connections.get(place).is_some_and(|c| !c.lanes[side].is_all_sent()) {
+        if let Some(connection) = self.connections.get_mut(place)
+            && !self.ways.send_all(kernel, (place, connection), side)
+        {
             self.expect_acks(kernel, place, side);
         }
-        if !is_whole {
-            let known: Result<(), Errno> = self.fell_short(key, Side::Write);
-            known.expect("invariant: the socket was there");
+        if let Some(entry) = self.sockets.get_mut(key) {
+            kernel.operate(&mut entry.object, OpKind::Send);
+            kernel.spend_budget();
         }
     }
-}
-
-/// Begins to wait for bytes at an end of a connection.
-#[inline(always)]
-fn wait_usual(
-    sockets: &mut Table<Entry>,
-    (connection, side): (&Connection, usize),
-    kernel: &mut Kernel,
-    key: SocketKey,
-    cx: &Context<'_>,
-    how: &How<'_>,
-) -> Option<Usual> {
-    let (end, other) = (&connection.ends[side], connection.ends[1 - side].socket);
-    let closed = connection.lanes[1 - side].fin == Fin::Arrived || end.phase == Phase::Gone;
-    if closed || end.error.is_some() {
-        return None;
-    }
-    let waker = storable(cx, &mut None)?;
-    let party = other.and_then(|other| sockets.get(other)?.parties[1]);
-    let Entry { waits, object, asked, ready, .. } = sockets.get_mut(key)?;
-    if !kernel.passes(object, &mut asked[0]) {
-        return None;
-    }
-    ready[0] = false;
-    kernel.operate(object, OpKind::Read);
-    let How { op, site, .. } = *how;
-    let about = About { side: Side::Read, op, site, parties: party.as_slice() };
-    Some(Usual::Waits(waits.wait(kernel, object, Place::Poller, about, waker)))
 }
 
 /// The socket, and the connection of which it is an end.
@@ -254,10 +270,19 @@ fn usual_end<'s, 'c>(
 }
 
 impl Entry {
-    /// An operation has been done.
+    /// Begins to wait for bytes as the last time. False, and nothing has been done, where that is not how.
     #[inline(always)]
-    fn done(&mut self, kernel: &mut Kernel, op: OpKind, site: &'static Location<'static>) {
-        self.note_done(kernel, op, if op == OpKind::Send { Side::Write } else { Side::Read }, site);
-        kernel.spend_budget();
+    fn waits_usually(&mut self, kernel: &mut Kernel, cx: &Context<'_>, site: Site) -> bool {
+        let Self { waits, object, asked, ready, .. } = self;
+        if !waits.is_known(Side::Read) {
+            return false;
+        }
+        let Some(waker) = storable(cx, &mut None) else { return false };
+        if !kernel.waits_at_once(object, OpKind::Read, &mut asked[0]) {
+            return false;
+        }
+        ready[0] = false;
+        waits.wait_as_before(kernel, object, (OpKind::Recv, site), waker);
+        true
     }
 }

@@ -131,6 +131,13 @@ impl End {
 }
 
 impl Connection {
+    /// As one end sees it: itself and the other, what it sends and what it is sent.
+    #[inline(always)]
+    pub(crate) fn seen_from(&mut self, side: usize) -> (&mut End, &mut End, &mut Lane, &mut Lane) {
+        let Self { ends: [one, two], lanes: [out, back], .. } = self;
+        if side == 0 { (one, two, out, back) } else { (two, one, back, out) }
+    }
+
     /// Are both directions closed, and has either end heard of it?
     pub(crate) fn is_over(&self) -> bool {
         self.lanes.iter().all(|lane| lane.fin == Fin::Arrived)

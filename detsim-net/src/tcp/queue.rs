@@ -13,12 +13,16 @@ pub(crate) struct Queue {
     len: usize,
     /// Bytes of the first block that were taken.
     taken: usize,
+    /// Bytes of the last block that are filled.
+    filled: usize,
     /// The block that is read; the only one where little is on its way.
-    first: Vec<u8>,
-    rest: VecDeque<Vec<u8>>,
+    first: Block,
+    rest: VecDeque<Block>,
     /// Empty blocks, the last one to be used first.
-    spare: Vec<Vec<u8>>,
+    spare: Vec<Block>,
 }
+
+type Block = Box<[u8]>;
 
 /// The least and the most that a block has room for.
 const BLOCK_BYTES_MIN: usize = 512;
@@ -36,48 +40,65 @@ impl Queue {
     /// Puts bytes in.
     #[inline(always)]
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        if self.rest.is_empty() && self.first.capacity() - self.first.len() >= bytes.len() {
-            self.len += bytes.len();
-            return self.first.extend_from_slice(bytes);
+        let to = self.filled + bytes.len();
+        match self.first.get_mut(self.filled..to) {
+            Some(room) if self.rest.is_empty() => {
+                room.copy_from_slice(bytes);
+                self.filled = to;
+                self.len += bytes.len();
+            }
+            _ => self.push_slowly(bytes),
         }
-        self.push_slowly(bytes);
     }
 
     #[inline(never)]
     fn push_slowly(&mut self, mut bytes: &[u8]) {
         self.len += bytes.len();
         while !bytes.is_empty() {
-            let last = self.rest.back_mut().unwrap_or(&mut self.first);
-            let block = match last.len() < last.capacity() {
-                true => last,
-                false => self.add_block(bytes.len()),
-            };
-            let (now, later) = bytes.split_at(bytes.len().min(block.capacity() - block.len()));
-            block.extend_from_slice(now);
+            if self.filled == self.last_mut().len() {
+                self.add_block(bytes.len());
+            }
+            let filled = self.filled;
+            let room = &mut self.last_mut()[filled..];
+            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+            room[..now.len()].copy_from_slice(now);
+            self.filled += now.len();
             bytes = later;
         }
     }
 
-    fn add_block(&mut self, bytes: usize) -> &mut Vec<u8> {
+    fn last_mut(&mut self) -> &mut Block {
+        self.rest.back_mut().unwrap_or(&mut self.first)
+    }
+
+    fn add_block(&mut self, bytes: usize) {
         // Where much is on its way all blocks are of one size, and fit again.
         let room = match self.len > BLOCK_BYTES_MAX {
             true => BLOCK_BYTES_MAX,
             false => bytes.next_power_of_two().clamp(BLOCK_BYTES_MIN, BLOCK_BYTES_MAX),
         };
-        let fits = self.spare.pop().filter(|block| block.capacity() >= room);
-        let block = fits.unwrap_or_else(|| Vec::with_capacity(room));
-        if self.first.is_empty() {
-            self.first = block;
-            return &mut self.first;
+        let fits = self.spare.pop().filter(|block| block.len() >= room);
+        let block = fits.unwrap_or_else(|| vec![0; room].into());
+        match self.filled {
+            0 => self.first = block,
+            _ => self.rest.push_back(block),
         }
-        self.rest.push_back(block);
-        self.rest.back_mut().expect("invariant: a block was put in")
+        self.filled = 0;
+    }
+
+    /// The blocks with what was put into them.
+    fn blocks(&self) -> impl Iterator<Item = &[u8]> {
+        let all = 1 + self.rest.len();
+        std::iter::once(&self.first)
+            .chain(&self.rest)
+            .enumerate()
+            .map(move |(at, block)| if at + 1 == all { &block[..self.filled] } else { &block[..] })
     }
 
     /// Copies bytes from `offset` on into `buffer`, without taking them: as many as there are, and room for.
     pub(crate) fn peek(&self, offset: usize, buffer: &mut [u8]) -> usize {
         let (mut skip, mut done) = (self.taken + offset, 0);
-        for block in std::iter::once(&self.first).chain(&self.rest) {
+        for block in self.blocks() {
             let rest = block.get(skip..).unwrap_or_default();
             skip = skip.saturating_sub(block.len());
             let bytes = rest.len().min(buffer.len() - done);
@@ -93,21 +114,19 @@ impl Queue {
     /// Takes bytes out, as many as `buffer` has room for; there must be so many.
     #[inline(always)]
     pub(crate) fn take(&mut self, buffer: &mut [u8]) {
-        let (from, to) = (self.taken, self.taken + buffer.len());
-        // A part of one block, or all that there is: what small messages are.
-        if let Some(bytes) = self.first.get(from..to)
-            && (to < self.first.len() || buffer.len() == self.len)
-        {
-            buffer.copy_from_slice(bytes);
-            self.len -= buffer.len();
-            self.taken = to;
-            if self.len == 0 {
-                self.first.clear();
-                self.taken = 0;
+        let to = self.taken + buffer.len();
+        // Of the only block, as small messages are.
+        match self.first.get(self.taken..to) {
+            Some(bytes) if self.rest.is_empty() => {
+                buffer.copy_from_slice(bytes);
+                self.taken = to;
+                self.len -= buffer.len();
+                if self.len == 0 {
+                    (self.taken, self.filled) = (0, 0);
+                }
             }
-            return;
+            _ => self.take_slowly(buffer),
         }
-        self.take_slowly(buffer);
     }
 
     #[inline(never)]
@@ -128,28 +147,32 @@ impl Queue {
         }
         // The only block is filled again from its beginning.
         if self.len == 0 {
-            self.first.clear();
-            self.taken = 0;
+            (self.taken, self.filled) = (0, 0);
         }
     }
 
-    fn recycle(&mut self, mut block: Vec<u8>) {
+    fn recycle(&mut self, block: Block) {
         if self.spare.len() < SPARE_MAX {
-            block.clear();
             self.spare.push(block);
         }
     }
 
     /// Forgets all but the first bytes.
     pub(crate) fn truncate(&mut self, len: usize) {
-        let mut rest = self.taken + len.min(self.len);
         self.len = self.len.min(len);
-        for block in std::iter::once(&mut self.first).chain(&mut self.rest) {
-            block.truncate(rest);
-            rest -= block.len();
+        let mut end = self.taken + self.len;
+        let mut kept = 0;
+        for block in std::iter::once(&self.first).chain(&self.rest) {
+            kept += 1;
+            if end <= block.len() {
+                break;
+            }
+            end -= block.len();
         }
-        while self.rest.back().is_some_and(Vec::is_empty) {
-            self.rest.pop_back();
+        self.rest.truncate(kept - 1);
+        self.filled = end;
+        if self.len == 0 {
+            (self.taken, self.filled) = (0, 0);
         }
     }
 }
@@ -211,6 +234,6 @@ mod tests {
             queue.consume(64);
         }
         assert_eq!((queue.rest.len(), queue.spare.len()), (0, 0));
-        assert_eq!(queue.first.capacity(), BLOCK_BYTES_MIN);
+        assert_eq!(queue.first.len(), BLOCK_BYTES_MIN);
     }
 }

@@ -143,7 +143,7 @@ macro_rules! async_write {
                 cx: &mut Context<'_>,
                 buf: &[u8],
             ) -> Poll<io::Result<usize>> {
-                self.stream().poll_write_shared(cx, &[io::IoSlice::new(buf)])
+                self.stream().poll_write_shared(cx, buf)
             }
 
             fn poll_write_vectored(
@@ -151,7 +151,7 @@ macro_rules! async_write {
                 cx: &mut Context<'_>,
                 bufs: &[io::IoSlice<'_>],
             ) -> Poll<io::Result<usize>> {
-                self.stream().poll_write_shared(cx, bufs)
+                self.stream().poll_write_vectored_shared(cx, bufs)
             }
 
             fn is_write_vectored(&self) -> bool {

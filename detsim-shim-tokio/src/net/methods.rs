@@ -170,17 +170,44 @@ macro_rules! shared {
             cx: &mut std::task::Context<'_>,
             buf: &mut ::tokio::io::ReadBuf<'_>,
         ) -> std::task::Poll<std::io::Result<()>> {
-            let mut bufs = [std::io::IoSliceMut::new(buf.initialize_unfilled())];
-            let read = crate::net::world::inside(|| {
-                let how = detsim_net::How::poller_at(detsim_executor::OpKind::Recv, self.site);
-                self.socket.poll_read(cx, how, &mut bufs)
-            });
-            let read = std::task::ready!(read)?;
-            buf.advance(read);
+            let unfilled = buf.initialize_unfilled();
+            match self.socket.read_at_once(cx, self.site, unfilled) {
+                Some(std::task::Poll::Ready(read)) => {
+                    buf.advance(read);
+                    std::task::Poll::Ready(Ok(()))
+                }
+                Some(std::task::Poll::Pending) => std::task::Poll::Pending,
+                None => self.poll_read_oddly(cx, buf),
+            }
+        }
+
+        #[inline(never)]
+        fn poll_read_oddly(
+            &self,
+            cx: &mut std::task::Context<'_>,
+            buf: &mut ::tokio::io::ReadBuf<'_>,
+        ) -> std::task::Poll<std::io::Result<()>> {
+            let unfilled = buf.initialize_unfilled();
+            let read =
+                crate::net::world::inside(|| self.socket.poll_read_one(cx, self.site, unfilled));
+            buf.advance(std::task::ready!(read)?);
             std::task::Poll::Ready(Ok(()))
         }
 
         pub(super) fn poll_write_shared(
+            &self,
+            cx: &mut std::task::Context<'_>,
+            buf: &[u8],
+        ) -> std::task::Poll<std::io::Result<usize>> {
+            match self.socket.write_at_once(self.site, buf) {
+                Some(written) => std::task::Poll::Ready(Ok(written)),
+                None => {
+                    crate::net::world::inside(|| self.socket.poll_write_one(cx, self.site, buf))
+                }
+            }
+        }
+
+        pub(super) fn poll_write_vectored_shared(
             &self,
             cx: &mut std::task::Context<'_>,
             bufs: &[std::io::IoSlice<'_>],
