@@ -101,12 +101,15 @@ pub(crate) enum Step {
     Patience(usize),
 }
 
-/// Send and receive buffers in bytes: together what Linux takes for a peer that does not read.
-pub(crate) const SEND_CAPACITY: usize = 2_626_560;
-pub(crate) const RECEIVE_CAPACITY: usize = 1_310_720;
+/// Send and receive buffers in bytes: within a host together what Linux takes for a peer that does not read;
+/// between hosts, where it begins with less and adds to it while the reader keeps up, what is soon reached.
+const CAPACITIES_WITHIN: [usize; 2] = [2_626_560, 1_310_720];
+const CAPACITIES_BETWEEN: [usize; 2] = [262_144, 262_144];
 
 impl End {
-    pub(crate) fn new(node: NodeId, local: SocketAddr) -> Self {
+    pub(crate) fn new(node: NodeId, local: SocketAddr, peer: NodeId) -> Self {
+        let [send_capacity, receive_capacity] =
+            if peer == node { CAPACITIES_WITHIN } else { CAPACITIES_BETWEEN };
         Self {
             node,
             way: Way::default(),
@@ -117,8 +120,8 @@ impl End {
             urgent: None,
             error: None,
             nodelay: false,
-            send_capacity: SEND_CAPACITY,
-            receive_capacity: RECEIVE_CAPACITY,
+            send_capacity,
+            receive_capacity,
             history: 0,
             keepalive: None,
             user_timeout: None,

@@ -152,7 +152,8 @@ impl World {
         peer: Option<NodeId>,
         to: SocketAddr,
     ) -> Result<Connection> {
-        let mut client = End::new(node, local);
+        let host = peer.unwrap_or(node);
+        let mut client = End::new(node, local, host);
         client.phase = Phase::SynSent;
         client.socket = Some(socket);
         let options = &self.entry(socket)?.options;
@@ -160,7 +161,7 @@ impl World {
         client.shares_port = options.reuse_address;
         self.connected += 1;
         Ok(Connection {
-            ends: [client, End::new(peer.unwrap_or(node), to)],
+            ends: [client, End::new(host, to, node)],
             lanes: [Lane::default(), Lane::default()],
             first_closer: None,
             listener: None,

@@ -24,8 +24,9 @@ const RTO_MS: u64 = 200;
 const RTO_MS_MAX: u64 = 120_000;
 /// Retransmissions before the sender gives up.
 const RETRIES: u32 = 15;
-/// The most that one segment carries, as one packet of IP does on loopback, and the least that does not wait for company.
-pub(super) const SEGMENT_BYTES_MAX: usize = 65_483;
+/// The most that one segment carries: whole pages, so that what is copied stays aligned. And the least that
+/// does not wait for company.
+pub(super) const SEGMENT_BYTES_MAX: usize = 32_768;
 const SEGMENT_BYTES_FULL: usize = 1_460;
 
 /// The wait before retransmission `attempt`.
@@ -97,10 +98,13 @@ impl Ways {
         side: usize,
         (kind, bytes): (Kind, usize),
     ) {
-        let (from, to) = (connection.ends[side].node, connection.ends[1 - side].node);
-        let flight = self.fly(kernel, from, to, bytes);
-        let addresses = connection.addresses(side);
-        let lane = &mut connection.lanes[side];
+        let (end, other, lane, _) = connection.seen_from(side);
+        let nodes = (end.node, other.node);
+        let flight = match self.fly_plainly(kernel, &mut end.way, nodes) {
+            Some(flight) => flight,
+            None => self.fly_long(kernel, end.node, other.node, bytes),
+        };
+        let addresses = [end.local, other.local];
         describe(kernel, flight.packet, addresses, kind.packet(), (lane.sent, bytes));
         if !lane.is_unacked() {
             lane.waits_since = kernel.now();
@@ -393,7 +397,8 @@ impl World {
         }
         lane.attempts = 0;
         lane.take_acks(kernel.now());
-        let room = lane.outstanding() < end.send_capacity;
+        // As Linux has it: who waits for room hears of a third of the buffer, not of every byte.
+        let room = 3 * lane.outstanding() <= 2 * end.send_capacity;
         if room && std::mem::take(&mut lane.starved) {
             self.notify_end(kernel, key, side, Side::Write);
         }
