@@ -1,10 +1,11 @@
-//! Timers: an indexed heap of four children, ordered by (deadline, sequence), cancelled in place.
+//! Timers: an indexed heap of four children, ordered by (deadline, sequence), cancelled in place. What goes
+//! down in it does so without a branch that depends on the deadlines: none could be predicted.
 //!
 //! Owns: what is due and when. Does not own: the clock, or what firing means. Invariants: the
 //! order is total, so equal deadlines fire in the order they were armed; a cancelled timer leaves
 //! no entry behind; a key is used once (its generation moves on), so a stale key cancels nothing.
 
-use std::hint;
+use std::{hint, mem};
 
 /// What a timer does when it fires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,8 @@ struct Entry(u128);
 
 impl Entry {
     const INDEX_BITS: u32 = 24;
+    /// After all others, and of a timer that is none: fills the last level of the heap.
+    const NONE: Self = Self(u128::MAX << Self::INDEX_BITS);
     const SEQ_BITS: u32 = 64 - Self::INDEX_BITS;
 
     #[inline]
@@ -84,17 +87,30 @@ struct Armed {
     action: Action,
 }
 
+impl Armed {
+    const NEW: Self = Self { place: 0, generation: 0, action: Action::Call(0) };
+}
+
 /// The heap.
 ///
 /// # Invariants
-/// `armed[heap[i].index].place == i` for every `i`; every parent is before its children. Where the root
-/// is vacant, the first is its lesser child: what was there has fired, and nothing has taken its place.
-#[derive(Debug, Default)]
+/// `armed[heap[i].index].place == i` for every `i < len`; every parent is before its children. Where the root
+/// is vacant, the first is its least child: what was there has fired, and nothing has taken its place.
+/// All levels are full, with [`Entry::NONE`] from `len` on, whose timer is `armed[0]`.
+#[derive(Debug)]
 pub(crate) struct Timers {
     heap: Vec<Entry>,
+    len: usize,
     vacant_root: bool,
     armed: Vec<Armed>,
     free: Vec<u32>,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        let (heap, armed) = (vec![Entry::NONE], vec![Armed::NEW]);
+        Self { heap, len: 0, vacant_root: false, armed, free: Vec::new() }
+    }
 }
 
 impl Timers {
@@ -109,15 +125,26 @@ impl Timers {
             self.vacant_root = false;
             self.sink(0, entry);
         } else {
-            self.heap.push(entry);
-            self.rise(self.heap.len() - 1, entry);
+            if self.len == self.heap.len() {
+                self.add_level();
+            }
+            self.len += 1;
+            self.rise(self.len - 1, entry);
         }
         TimerKey { index, generation }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn add_level(&mut self) {
+        self.heap.resize(CHILDREN * self.heap.len() + 1, Entry::NONE);
+    }
+
+    #[cold]
+    #[inline(never)]
     fn new_index(&mut self) -> u32 {
         assert!(self.armed.len() < 1 << Entry::INDEX_BITS, "detsim: more than 2^24 timers at once");
-        self.armed.push(Armed { place: 0, generation: 0, action: Action::Call(0) });
+        self.armed.push(Armed::NEW);
         self.armed.len() as u32 - 1
     }
 
@@ -149,8 +176,11 @@ impl Timers {
     /// The earliest.
     #[inline]
     fn earliest(&self) -> Option<Entry> {
-        let place = if self.vacant_root { self.least_child(0)? } else { 0 };
-        self.heap.get(place).copied()
+        let first = match self.vacant_root {
+            true => self.least_child(0)?.1,
+            false => self.heap[0],
+        };
+        (first != Entry::NONE).then_some(first)
     }
 
     /// The earliest deadline.
@@ -161,7 +191,7 @@ impl Timers {
 
     /// The deadline of one that is armed, whichever `pick` falls on.
     pub(crate) fn armed(&self, pick: u64) -> Option<Deadline> {
-        let heap = self.heap.get(usize::from(self.vacant_root)..)?;
+        let heap = self.heap.get(usize::from(self.vacant_root)..self.len)?;
         let at = pick.checked_rem(heap.len() as u64)?;
         heap.get(at as usize).map(|entry| entry.deadline())
     }
@@ -175,7 +205,10 @@ impl Timers {
     /// Takes the earliest timer. Its place stays vacant, since most timers are followed by another.
     pub(crate) fn pop(&mut self) -> Option<Action> {
         self.fill_root();
-        let first = self.heap.first()?.index();
+        if self.len == 0 {
+            return None;
+        }
+        let first = self.heap[0].index();
         self.vacant_root = true;
         self.disarm(first);
         Some(self.armed[first].action)
@@ -184,14 +217,15 @@ impl Timers {
     /// How many are armed.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.heap.len() - usize::from(self.vacant_root)
+        self.len - usize::from(self.vacant_root)
     }
 
     /// Disarms all.
     pub(crate) fn clear(&mut self) {
         self.heap.clear();
-        self.vacant_root = false;
-        self.armed.clear();
+        self.heap.push(Entry::NONE);
+        (self.len, self.vacant_root) = (0, false);
+        self.armed.truncate(1);
         self.free.clear();
     }
 
@@ -203,16 +237,21 @@ impl Timers {
     /// The last entry takes the vacant root.
     #[inline]
     fn fill_root(&mut self) {
-        if std::mem::take(&mut self.vacant_root) {
+        if mem::take(&mut self.vacant_root) {
             self.take_out(0);
         }
     }
 
     /// The last entry takes a place, whose own is gone.
     fn take_out(&mut self, place: usize) {
-        let last = self.heap.pop().expect("invariant: a place is inside the heap");
-        if place < self.heap.len() {
-            self.sink(place, last);
+        self.len -= 1;
+        let last = mem::replace(&mut self.heap[self.len], Entry::NONE);
+        if place == self.len {
+            return;
+        }
+        match place > 0 && last < self.heap[(place - 1) / CHILDREN] {
+            true => self.rise(place, last),
+            false => self.sink(place, last),
         }
     }
 
@@ -230,30 +269,30 @@ impl Timers {
         self.put(place, entry);
     }
 
-    /// Fills the vacant place `hole` with an entry from the end of the heap, or with one that is about as
-    /// late. Bottom-up: walks the least children down to a leaf, then lets the entry rise to its place, which
-    /// is nearly always near a leaf.
+    /// Puts an entry at the vacant place `hole`, or below it where that is after its children. Goes down to a
+    /// leaf by the least children, which are in order; those before the entry go up by a place, the others
+    /// are put where they are.
     fn sink(&mut self, mut hole: usize, entry: Entry) {
-        while let Some(child) = self.least_child(hole) {
-            self.put(hole, self.heap[child]);
-            hole = child;
+        let (mut is_placed, mut known) = (false, entry);
+        while let Some((child, least)) = self.least_child(hole) {
+            let is_before = least < entry;
+            let here = hint::select_unpredictable(is_placed, known, entry);
+            self.put(hole, hint::select_unpredictable(is_before, least, here));
+            (is_placed, known, hole) = (!is_before, least, child);
         }
-        self.rise(hole, entry);
+        self.put(hole, hint::select_unpredictable(is_placed, known, entry));
     }
 
-    /// The place of the earliest among the children of a place.
+    /// The place of the earliest among the children of a place, and what is there; `None` at a leaf.
     #[inline]
-    fn least_child(&self, place: usize) -> Option<usize> {
+    fn least_child(&self, place: usize) -> Option<(usize, Entry)> {
         let first = CHILDREN * place + 1;
-        let children = self.heap.get(first..)?;
-        let Some([a, b, c, d]) = children.first_chunk::<CHILDREN>() else {
-            let least = (0..children.len()).min_by_key(|child| children[*child]);
-            return least.map(|child| first + child);
-        };
-        // Which child is the least cannot be predicted: no branch asks.
+        let [a, b, c, d] = *self.heap.get(first..)?.first_chunk::<CHILDREN>()?;
         let (left, right) = (usize::from(b < a), 2 + usize::from(d < c));
-        let is_right = c.min(d) < a.min(b);
-        Some(first + hint::select_unpredictable(is_right, right, left))
+        let (least_left, least_right) = (a.min(b), c.min(d));
+        let is_right = least_right < least_left;
+        let least = hint::select_unpredictable(is_right, least_right, least_left);
+        Some((first + hint::select_unpredictable(is_right, right, left), least))
     }
 
     #[inline]
@@ -265,12 +304,13 @@ impl Timers {
     #[cfg(test)]
     fn assert_invariants(&self) {
         let vacant = usize::from(self.vacant_root);
-        for (place, entry) in self.heap.iter().enumerate().skip(vacant) {
+        assert!(self.heap[self.len..].iter().all(|entry| *entry == Entry::NONE));
+        for (place, entry) in self.heap[..self.len].iter().enumerate().skip(vacant) {
             assert_eq!(self.armed[entry.index()].place as usize, place);
             let parent = place.saturating_sub(1) / CHILDREN;
             assert!(place == 0 || parent < vacant || self.heap[parent] < *entry);
         }
-        assert_eq!(self.len() + self.free.len(), self.armed.len());
+        assert_eq!(self.len() + self.free.len() + 1, self.armed.len());
     }
 }
 
@@ -328,6 +368,6 @@ mod tests {
             let key = timers.arm(deadline(u64::MAX, seq), Action::Call(0));
             timers.cancel(key);
         }
-        assert_eq!((timers.heap.capacity() < 64, timers.armed.len()), (true, 1));
+        assert_eq!((timers.heap.capacity() < 64, timers.armed.len()), (true, 2));
     }
 }
