@@ -35,17 +35,19 @@ use error::{RecvError, TryRecvError};
 #[track_caller]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let site = Location::caller();
-    let core = Core {
-        object: Object::new(ResourceKind::Oneshot, site),
-        sent: false,
-        sender_gone: false,
-        closed: false,
-        receiver: None,
-        sender: None,
-        seen: [Last::new(context::with(|kernel| kernel.current_tag()).unwrap_or_default(), site);
-            2],
-    };
-    let (one, other) = pair(Chan { state: Bound::new(State { core, value: None }) });
+    let last = Last::new(context::with(|kernel| kernel.current_tag()).unwrap_or_default(), site);
+    let (one, other) = pair(|| {
+        let core = Core {
+            object: Object::new(ResourceKind::Oneshot, site),
+            sent: false,
+            sender_gone: false,
+            closed: false,
+            receiver: None,
+            sender: None,
+            seen: [last; 2],
+        };
+        Chan { state: Bound::new(State { core, value: None }) }
+    });
     let sender = Sender { chan: Some(one), asked: false };
     (sender, Receiver { chan: Some(other), asked: false, site })
 }

@@ -36,8 +36,11 @@ unsafe impl<T: Send + Sync> Sync for Half<T> {}
 impl<T> Unpin for Half<T> {}
 
 /// Both owners of a value.
-pub(super) fn pair<T>(value: T) -> (Half<T>, Half<T>) {
-    let shared = Box::new(Shared { left: AtomicBool::new(false), value });
+#[inline]
+pub(super) fn pair<T>(make: impl FnOnce() -> T) -> (Half<T>, Half<T>) {
+    // The memory first: the value is made in it, and not copied there.
+    let shared = Box::<Shared<T>>::new_uninit();
+    let shared = Box::write(shared, Shared { left: AtomicBool::new(false), value: make() });
     let shared = NonNull::from(Box::leak(shared));
     (Half { shared, _owns: PhantomData }, Half { shared, _owns: PhantomData })
 }
@@ -81,7 +84,7 @@ mod tests {
     fn the_second_half_frees_whichever_it_is() {
         for first_goes_first in [true, false] {
             let counted = Arc::new(());
-            let (one, other) = pair(Arc::clone(&counted));
+            let (one, other) = pair(|| Arc::clone(&counted));
             let (first, second) = if first_goes_first { (one, other) } else { (other, one) };
             drop(first);
             assert_eq!(Arc::strong_count(&second), 2);
@@ -94,7 +97,7 @@ mod tests {
     fn halves_go_on_two_threads_at_once() {
         for _ in 0..200 {
             let counted = Arc::new(());
-            let (one, other) = pair(Arc::clone(&counted));
+            let (one, other) = pair(|| Arc::clone(&counted));
             let there = std::thread::spawn(move || drop(one));
             drop(other);
             there.join().expect("it does not panic");

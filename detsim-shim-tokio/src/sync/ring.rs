@@ -34,6 +34,9 @@ const THREE_WORDS: usize = 24;
 struct Brand(u64);
 
 impl Brand {
+    /// Of no ring, and no slot.
+    const NONE: Self = Self(u64::MAX);
+
     fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self(NEXT.fetch_add(2, Relaxed))
@@ -63,6 +66,8 @@ pub(super) struct Ring {
     next: usize,
     len: usize,
     brand: Brand,
+    /// The same where `quick` is not 0, else that of no slot.
+    quick_brand: Brand,
 }
 
 // SAFETY: the bytes are only moved. They become an item again by an `Items<T>` of this ring's brand,
@@ -97,6 +102,7 @@ pub(super) fn ring<T>() -> (Ring, Items<T>) {
             next: 0,
             len: 0,
             brand,
+            quick_brand: Brand::NONE,
         },
         Items { brand, _type: PhantomData },
     )
@@ -267,7 +273,7 @@ impl Ring {
     /// moved, where it does.
     #[inline]
     pub(super) fn pop_quickly(&mut self, slot: Seen<'_>) -> bool {
-        let gives = self.len > 0 && self.quick > 0 && slot.head() == self.brand;
+        let gives = self.len > 0 && slot.head() == self.quick_brand;
         if gives {
             // SAFETY: the slot is an empty one of this ring, an item is there, and `quick` is not 0.
             unsafe { self.pop_sized::<true>(slot) };
@@ -345,7 +351,7 @@ impl Ring {
         self.free();
         (self.bytes, self.capacity, self.end) = (bytes, capacity, layout.size());
         if matches!(self.item.size(), WORD | TWO_WORDS | THREE_WORDS) {
-            self.quick = capacity;
+            (self.quick, self.quick_brand) = (capacity, self.brand);
         }
         (self.first, self.next) = (0, items);
     }

@@ -52,8 +52,6 @@ pub(super) struct State {
     /// Senders that wait for the channel to close.
     closing: Queue<()>,
     receiver: Option<Waiter>,
-    /// The receiver has waited, and the wait graph shows whom it waits for.
-    listened: bool,
     last_sent: Last,
     last_received: Last,
 }
@@ -231,7 +229,6 @@ impl Chan {
             queue: Queue::new(),
             closing: Queue::new(),
             receiver: None,
-            listened: false,
             last_sent: Last::NOBODY,
             last_received: Last::NOBODY,
         };

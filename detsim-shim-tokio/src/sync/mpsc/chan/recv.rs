@@ -115,7 +115,6 @@ impl<'a> Wait<'a> {
             let (sender, object) = (state.last_sent.party(Role::LastSent), &mut state.object);
             let (what, parties) = ((OpKind::Recv, self.site), Some(sender.as_slice()));
             state.receiver = Some(Block::wait_own(kernel, object, what, parties, waker));
-            state.listened = true;
             self.stage = Stage::Pending;
             return Poll::Pending;
         }
@@ -229,7 +228,7 @@ fn listen(
             let sender = state.last_sent.party(Role::LastSent);
             let (object, parties) = (&mut state.object, sender.as_slice());
             let waiter = Block::wait(kernel, object, OpKind::Recv, site, parties, waker);
-            (state.receiver, state.listened) = (Some(waiter), true);
+            state.receiver = Some(waiter);
             None
         }
     };

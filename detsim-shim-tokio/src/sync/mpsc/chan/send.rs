@@ -64,35 +64,14 @@ impl<'a> Sending<'a> {
             && let Some(waker) = storable(cx, &mut None)
             && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut false)
         {
-            // Those who wait to send wait for the same receiver, and were told whenever that changed.
-            let is_told = !state.queue.is_empty() && !std::mem::take(&mut state.listened);
-            return match is_told {
-                true => self.begin_wait(section, waker, false),
-                false => self.begin_first_wait(section, waker),
-            };
+            // Told to the graph whether or not others wait for the same: to tell that apart takes longer.
+            let receiver = state.last_received.party(Role::LastReceived);
+            let (object, wait) = (&mut state.object, (OpKind::Send, self.site));
+            let waiter = Block::wait_own(kernel, object, wait, Some(receiver.as_slice()), waker);
+            self.stage = Stage::Queued(state.queue.push(waiter, self.places));
+            return Poll::Pending;
         }
         self.poll_send_slowly(cx, slot, Some(section))
-    }
-
-    /// Queues the sender, a run's own task.
-    #[inline(always)]
-    fn begin_wait(&mut self, mut section: Own<'a, State>, waker: Waker, tells: bool) -> Poll<bool> {
-        let (state, kernel) = section.both();
-        let (object, wait) = (&mut state.object, (OpKind::Send, self.site));
-        let waiter = if tells {
-            let receiver = state.last_received.party(Role::LastReceived);
-            Block::wait_own(kernel, object, wait, Some(receiver.as_slice()), waker)
-        } else {
-            Block::wait_own(kernel, object, wait, None, waker)
-        };
-        self.stage = Stage::Queued(state.queue.push(waiter, self.places));
-        Poll::Pending
-    }
-
-    /// As [`Self::begin_wait`], and tells the wait graph whom the senders wait for.
-    #[inline(never)]
-    fn begin_first_wait(&mut self, section: Own<'a, State>, waker: Waker) -> Poll<bool> {
-        self.begin_wait(section, waker, true)
     }
 
     /// A run's own task that was polled before, and has waited most often.
