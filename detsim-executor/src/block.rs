@@ -10,6 +10,7 @@
 mod graph;
 mod rest;
 
+use self::graph::Resource;
 pub(crate) use self::graph::{Stage, Wait, WaitGraph};
 use crate::event::Event;
 use crate::kernel::Kernel;
@@ -372,7 +373,25 @@ impl Block {
         parties: Option<&[Party]>,
         waker: Waker,
     ) -> Waiter {
-        Waiter { waker, record: kernel.enter_wait(object, op, site, parties) }
+        let tell = |resource: &mut Resource| {
+            if let Some(parties) = parties {
+                resource.set_parties(parties);
+            }
+        };
+        Waiter { waker, record: kernel.enter_wait(object, op, site, tell) }
+    }
+
+    /// The same for an object that one has, or nobody.
+    #[inline]
+    pub fn wait_for(
+        kernel: &mut Kernel,
+        object: &mut Object,
+        (op, site): (OpKind, &'static Location<'static>),
+        party: Option<Party>,
+        waker: Waker,
+    ) -> Waiter {
+        let tell = |resource: &mut Resource| resource.set_party(party);
+        Waiter { waker, record: kernel.enter_wait(object, op, site, tell) }
     }
 
     /// A queued wait is polled again: the waker to keep. Gives the old one back for disposal.
@@ -482,7 +501,7 @@ impl Kernel {
         parties: &[Party],
     ) -> u32 {
         object.bind(self);
-        let record = self.enter_wait(object, op, site, Some(parties));
+        let record = self.enter_wait(object, op, site, |resource| resource.set_parties(parties));
         if self.captures_stacks() {
             self.note_wait(object, op, site, record);
         }
@@ -495,10 +514,10 @@ impl Kernel {
         object: &mut Object,
         op: OpKind,
         site: &'static Location<'static>,
-        parties: Option<&[Party]>,
+        tell: impl FnOnce(&mut Resource),
     ) -> u32 {
         let wait = (self.word(), op, site, self.steps());
-        self.graph.enter(object, parties, wait) + 1
+        self.graph.enter(object, tell, wait) + 1
     }
 
     /// What a recorded run, and one that is diagnosed, knows of a wait beside.

@@ -57,9 +57,18 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
+    /// The only one, if anybody, who has it now.
+    #[inline(always)]
+    pub(super) fn set_party(&mut self, party: Option<Party>) {
+        match (self.parties.as_mut_slice(), party) {
+            ([known], Some(party)) => *known = party,
+            (_, party) => self.replace_parties(party.as_slice()),
+        }
+    }
+
     /// Whoever has it now. One in place of one, as most are, moves no memory of the vector.
     #[inline]
-    fn set_parties(&mut self, parties: &[Party]) {
+    pub(super) fn set_parties(&mut self, parties: &[Party]) {
         match (self.parties.as_mut_slice(), parties) {
             ([known], [party]) => *known = *party,
             _ => self.replace_parties(parties),
@@ -111,20 +120,20 @@ impl WaitGraph {
         self.waits.iter_mut().filter(|wait| wait.task == word).for_each(|wait| wait.suspect = true);
     }
 
-    /// The task begins to wait for the object, which `parties` have, or those who had it before: the record.
+    /// The task begins to wait for the object: the record. `tell` says who has that.
     #[inline(always)]
     pub(super) fn enter(
         &mut self,
         object: &mut Object,
-        parties: Option<&[Party]>,
+        tell: impl FnOnce(&mut Resource),
         (task, op, site, since): (u64, OpKind, &'static Location<'static>, u64),
     ) -> u32 {
         object.waiters += 1;
         if object.waiters == 1 {
             self.enter_object(object);
         }
-        if let Some(parties) = parties {
-            self.set_parties(object, parties);
+        if let Some(resource) = self.resources.get_mut(object.node as usize) {
+            tell(resource);
         }
         let record = self.vacant;
         let (object, stage, suspect) = (object.node, Stage::Waits, false);
@@ -200,8 +209,7 @@ mod tests {
         let mut graph = WaitGraph::default();
         let mut object = Object::new(ResourceKind::Mutex, Location::caller());
         let wait = (0, OpKind::Lock, Location::caller(), 3);
-        let enter =
-            |graph: &mut WaitGraph, object: &mut Object| graph.enter(object, Some(&[]), wait);
+        let enter = |graph: &mut WaitGraph, object: &mut Object| graph.enter(object, |_| (), wait);
         let (first, second) = (enter(&mut graph, &mut object), enter(&mut graph, &mut object));
         assert_eq!((first, second, graph.waits().count()), (0, 1, 2));
         graph.leave(&mut object, first);

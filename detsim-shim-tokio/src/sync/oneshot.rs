@@ -153,8 +153,7 @@ impl Core {
         let [sender, receiver] = &mut self.seen;
         *receiver = Last::new(kernel.current_tag(), site);
         let sender = sender.party(Role::OtherEnd);
-        let (wait, parties) = ((OpKind::Recv, site), Some(sender.as_slice()));
-        self.receiver = Some(Block::wait_own(kernel, object, wait, parties, waker));
+        self.receiver = Some(Block::wait_for(kernel, object, (OpKind::Recv, site), sender, waker));
         true
     }
 

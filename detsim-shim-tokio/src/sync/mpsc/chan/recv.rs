@@ -113,8 +113,8 @@ impl<'a> Wait<'a> {
             && kernel.waits_at_once(&mut state.object, OpKind::Read, &mut asked)
         {
             let (sender, object) = (state.last_sent.party(Role::LastSent), &mut state.object);
-            let (what, parties) = ((OpKind::Recv, self.site), Some(sender.as_slice()));
-            state.receiver = Some(Block::wait_own(kernel, object, what, parties, waker));
+            let wait = (OpKind::Recv, self.site);
+            state.receiver = Some(Block::wait_for(kernel, object, wait, sender, waker));
             self.stage = Stage::Pending;
             return Poll::Pending;
         }

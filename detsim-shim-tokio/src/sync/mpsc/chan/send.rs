@@ -67,7 +67,7 @@ impl<'a> Sending<'a> {
             // Told to the graph whether or not others wait for the same: to tell that apart takes longer.
             let receiver = state.last_received.party(Role::LastReceived);
             let (object, wait) = (&mut state.object, (OpKind::Send, self.site));
-            let waiter = Block::wait_own(kernel, object, wait, Some(receiver.as_slice()), waker);
+            let waiter = Block::wait_for(kernel, object, wait, receiver, waker);
             self.stage = Stage::Queued(state.queue.push(waiter, self.places));
             return Poll::Pending;
         }
