@@ -43,6 +43,7 @@ pub(super) unsafe fn call(words: Words) -> isize {
             libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if std::thread::panicking() => {
                 wait_in_panic(words)
             }
+            libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET if is_others(words) => 0,
             libc::FUTEX_WAIT => wait(address, value as u32, ANY, relative(fourth)),
             libc::FUTEX_WAIT_BITSET => {
                 let realtime = operation as libc::c_int & libc::FUTEX_CLOCK_REALTIME != 0;
@@ -91,6 +92,42 @@ unsafe fn wait(address: usize, value: u32, mask: u32, timeout: Option<Duration>)
     }
 }
 
+/// How long a run waits for a word that threads outside of it may hold.
+static BRIEFLY: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
+
+unsafe extern "C" {
+    /// Where the program's statics begin, and where they end.
+    static __data_start: u8;
+    static _end: u8;
+}
+
+/// Whether the word is a static's that a thread outside of the run has let go of by now. std has locks for
+/// the whole process, one of them taken by every thread at its beginning and end: what threads outside
+/// do with them is to reach no run. A worker has no such threads.
+///
+/// # Safety
+/// As of the call, which waits.
+unsafe fn is_others(words: Words) -> bool {
+    let statics = (&raw const __data_start).addr()..(&raw const _end).addr();
+    // SAFETY: as of the caller.
+    serving().is_none() && statics.contains(&words[0]) && !unsafe { waits_in_vain(words, &BRIEFLY) }
+}
+
+/// Has the system wait for the word: whether the time was over before anybody woke it.
+///
+/// # Safety
+/// As of the call, which waits.
+unsafe fn waits_in_vain(
+    [address, operation, value, ..]: Words,
+    limit: &'static libc::timespec,
+) -> bool {
+    let private = operation & libc::FUTEX_PRIVATE_FLAG as usize;
+    let limit = std::ptr::from_ref(limit).expose_provenance();
+    let words = [address, libc::FUTEX_WAIT as usize | private, value, limit, 0, 0];
+    // SAFETY: the caller vouches for the word, and the time is a constant.
+    unsafe { raw(libc::SYS_futex, words) == -(libc::ETIMEDOUT as isize) }
+}
+
 /// How long a thread that panics waits before the others of its run go on, where all threads of the
 /// process are the run's: those of a worker are.
 static PANIC_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 2_000_000 };
@@ -109,15 +146,12 @@ thread_local! {
 ///
 /// # Safety
 /// As of the call, which waits.
-unsafe fn wait_in_panic([address, operation, value, ..]: Words) -> isize {
-    let private = operation & libc::FUTEX_PRIVATE_FLAG as usize;
+unsafe fn wait_in_panic(words: Words) -> isize {
+    let address = words[0];
     let is_runs = serving().is_some() || IN_VAIN.get() == address;
-    let timeout = if is_runs { &raw const PANIC_WAIT } else { &raw const PANIC_WAIT_OUTSIDE };
-    let wait = libc::FUTEX_WAIT as usize | private;
-    let words = [address, wait, value, timeout.expose_provenance(), 0, 0];
-    // SAFETY: the caller vouches for the word, and the time is a constant.
-    let waited = unsafe { raw(libc::SYS_futex, words) };
-    if waited == -(libc::ETIMEDOUT as isize) {
+    let limit = if is_runs { &PANIC_WAIT } else { &PANIC_WAIT_OUTSIDE };
+    // SAFETY: as of the caller.
+    if unsafe { waits_in_vain(words, limit) } {
         IN_VAIN.set(address);
         threads::yield_thread();
     }
