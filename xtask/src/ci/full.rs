@@ -1,10 +1,11 @@
-//! The steps of `ci --full`: lints for the other processor, the kernel's `unsafe` under tools that see what a test cannot, the page
+//! The steps of `ci --full`: lints for the other processor and tests on it, the kernel's `unsafe` under tools that see what a test cannot, the page
 //! of a trace in a browser, its packets in Wireshark, and fuzzing.
 //!
 //! Each step first asks whether its tool is here, and is skipped with the name of the tool if it
 //! is not; the browser and tshark have to be there. None of them is installed or fetched from here.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::conformance;
 use crate::failure::Result;
@@ -20,6 +21,7 @@ pub(super) fn run(steps: &mut Steps) {
     steps.run("conformance", |tally| conformance::check(&[], tally));
     steps.run("tokio's supported releases", |_| super::releases::check());
     steps.run("clippy for the other processor", |_| other_processor());
+    steps.run("tests on the other processor", emulated);
     steps.run("memcheck", memcheck);
     steps.run("address sanitizer", address_sanitizer);
     steps.run("storage engines", engines);
@@ -47,6 +49,33 @@ fn other_processor() -> Result<Outcome> {
         process::run(config.cargo(&clippy, "").args(["--", "--deny=warnings"]))?;
     }
     Ok(Outcome::Passed)
+}
+
+/// The kernel's tests, and those of threads over the shim, under an emulator. The model of the cell is left
+/// out: it is the same everywhere, and takes minutes there.
+fn emulated(tally: &mut Tally) -> Result<Outcome> {
+    if OTHER_PROCESSOR != "aarch64-unknown-linux-gnu" {
+        return skipped("only AArch64 is emulated");
+    }
+    if !answers("qemu-aarch64", &["--version"]) || !answers(OTHER_LINKER, &["--version"]) {
+        return skipped("qemu-aarch64 or aarch64-linux-gnu-gcc is not installed");
+    }
+    let kernel = ["--lib", "--test=sim", "--test=threads", "--test=device", "--test=block"];
+    let of_kernel = [&["test", KERNEL, "--target", OTHER_PROCESSOR][..], &kernel].concat();
+    count_tests(emulating(Config::Plain.cargo(&of_kernel, "")), tally)?;
+    let of_shim = ["test", "--package=detsim-shim-tokio", "--test=it", "--target", OTHER_PROCESSOR];
+    let mut cargo = emulating(Config::Detsim.cargo(&of_shim, ""));
+    cargo.args(["--", "hold::", "blocking::", "threads::"]);
+    count_tests(cargo, tally)
+}
+
+const OTHER_LINKER: &str = "aarch64-linux-gnu-gcc";
+
+fn emulating(mut cargo: Command) -> Command {
+    const OF_TARGET: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU";
+    cargo.env(format!("{OF_TARGET}_LINKER"), OTHER_LINKER);
+    cargo.env(format!("{OF_TARGET}_RUNNER"), "qemu-aarch64 -L /usr/aarch64-linux-gnu");
+    cargo
 }
 
 fn memcheck(tally: &mut Tally) -> Result<Outcome> {
