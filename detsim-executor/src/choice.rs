@@ -196,7 +196,7 @@ impl Choices {
 
     /// True with the probability of `ratio`; the default is false, and a recorded choice is 1 for
     /// true. Draws no word where the ratio is 0.
-    #[inline]
+    #[inline(always)]
     pub fn happens(&mut self, domain: Domain, anchor: Anchor, ratio: Ratio) -> bool {
         if ratio.is_never() {
             return false;

@@ -162,7 +162,7 @@ impl World {
         let Self { sockets, connections, shorts, .. } = self;
         let (entry, connection, _, side) = usual_end(sockets, connections, key)?;
         let (end, _, _, lane) = connection.seen_from(side);
-        if self.unusual || lane.unsent() > 0 || buffer.is_empty() {
+        if self.unusual || buffer.is_empty() {
             return None;
         }
         let closed = lane.fin == Fin::Arrived || end.phase == Phase::Gone;
@@ -180,10 +180,23 @@ impl World {
         if bytes < buffer.len() {
             entry.ready[0] &= closed || bytes < readable;
         }
+        let waits = lane.unsent() > 0;
         if entry.note_use(kernel, Side::Read, site) {
             self.tell_peer(kernel, key, Side::Read);
         }
+        if waits {
+            self.made_room(kernel, key);
+        }
         Some(Poll::Ready(bytes))
+    }
+
+    /// Somebody waits for the room that a read has made.
+    #[inline(never)]
+    fn made_room(&mut self, kernel: &mut Kernel, key: SocketKey) {
+        if let Ok((connection, side)) = self.end_of(key) {
+            self.update_window(kernel, connection, 1 - side);
+            self.arm(kernel);
+        }
     }
 
     /// Writes where there is room.

@@ -203,16 +203,19 @@ impl Shorts {
         *self = Self { rate: rate.unwrap_or(SEEDED[0]), is_drawn: rate.is_some(), ..*self };
     }
 
-    /// Asks the seed how often. The same again, however often it is asked.
+    /// Asks the seed how often, where nobody has said so. The same again, however often it is asked.
     #[cold]
-    fn draw_rate(&mut self, kernel: &mut Kernel) {
-        let mut family = Families::of(kernel.choices(), "env/net/short-calls");
-        self.rate = SEEDED[family.below("rate", SEEDED.len() as u64) as usize];
-        self.is_drawn = true;
+    fn begin(&mut self, kernel: &mut Kernel) -> Domain {
+        if !self.is_drawn {
+            let mut family = Families::of(kernel.choices(), "env/net/short-calls");
+            self.rate = SEEDED[family.below("rate", SEEDED.len() as u64) as usize];
+            self.is_drawn = true;
+        }
+        *self.domain.get_or_insert_with(|| kernel.choices().domain("net/short"))
     }
 
     /// How many of `bytes` are read or written at once.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn shorten(
         &mut self,
         kernel: &mut Kernel,
@@ -237,23 +240,34 @@ impl Shorts {
         if connection.ends[0].node == connection.ends[1].node {
             return bytes;
         }
-        if !self.is_drawn {
-            self.draw_rate(kernel);
-        }
+        let domain = match self.domain {
+            Some(domain) if self.is_drawn => domain,
+            _ => self.begin(kernel),
+        };
         connection.draws = connection.draws.wrapping_add(1);
         let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };
-        let choices = kernel.choices();
-        let domain = *self.domain.get_or_insert_with(|| choices.domain("net/short"));
-        if !choices.happens(domain, anchor, self.rate) {
-            return bytes;
+        match kernel.choices().happens(domain, anchor, self.rate) {
+            false => bytes,
+            true => cut(kernel, connection, side, (domain, anchor), bytes),
         }
-        let short = bytes - choices.draw(domain, anchor, bytes as u64, 0) as usize;
-        if short < bytes {
-            let (node, bytes) = (connection.ends[side].node, Wide::new(short as u64));
-            kernel.record_with(|_| Event::Net(NetEvent::Shortened { node, bytes }));
-        }
-        short
     }
+}
+
+/// How many of `bytes` are read or written at once where it is not all of them.
+#[inline(never)]
+fn cut(
+    kernel: &mut Kernel,
+    connection: &Connection,
+    side: usize,
+    (domain, anchor): (Domain, Anchor),
+    bytes: usize,
+) -> usize {
+    let short = bytes - kernel.choices().draw(domain, anchor, bytes as u64, 0) as usize;
+    if short < bytes {
+        let (node, bytes) = (connection.ends[side].node, Wide::new(short as u64));
+        kernel.record_with(|_| Event::Net(NetEvent::Shortened { node, bytes }));
+    }
+    short
 }
 
 impl Connection {
