@@ -49,6 +49,16 @@ pub fn system_now() -> SimTime {
     with(Kernel::read_system_clock).unwrap_or_else(|| outside())
 }
 
+/// By how many nanoseconds the date of whoever runs is ahead of the true one; negative where it is behind.
+/// See [`crate::Node::set_clock_offset`].
+///
+/// # Panics
+/// Where no simulation runs on this thread.
+#[track_caller]
+pub fn date_error_ns() -> i64 {
+    with(|kernel| kernel.date_error_ns()).unwrap_or_else(|| outside())
+}
+
 /// Spawns a task on the node of whoever runs; an empty name is none.
 ///
 /// # Panics

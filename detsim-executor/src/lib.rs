@@ -67,7 +67,7 @@ pub use join::{AbortHandle, JoinHandle};
 pub use kernel::{Kernel, Preempt, SimConfig};
 pub use limits::Limits;
 pub use lost::{JoinError, message_of};
-pub use node::NodeState;
+pub use node::{NodeState, Skew};
 pub use queue::DeviceId;
 pub use rng::{Ratio, Stream};
 pub use scheduler::{Scheduler, Strategy};

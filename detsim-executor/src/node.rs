@@ -5,6 +5,12 @@
 //! is the simulation itself and never stops; a task of a node that does not run is parked here and
 //! in no ready set.
 
+mod calendar;
+
+pub use self::calendar::Skew;
+
+pub(crate) use self::calendar::Calendar;
+
 use crate::event::{Event, NodeChange, NodeId};
 use crate::kernel::Kernel;
 use std::fmt;
@@ -32,6 +38,8 @@ pub(crate) struct NodeEntry {
     pub(crate) parked: Vec<u32>,
     pub(crate) init: Option<Init>,
     pub(crate) boots: u32,
+    /// The clock in its machine: it goes on where the node is down.
+    pub(crate) calendar: Calendar,
 }
 
 impl fmt::Debug for NodeEntry {
@@ -64,6 +72,7 @@ impl Nodes {
         entry.parked.clear();
         debug_assert!(entry.init.is_none(), "a run takes them out when it ends");
         (entry.state, entry.boots) = (NodeState::Up, 0);
+        entry.calendar = Calendar::default();
         self.used += 1;
         NodeId(self.used as u16 - 1)
     }
@@ -129,6 +138,12 @@ impl Kernel {
         let entry = crate::rng::fold(u64::from(node.0), change as u64);
         self.hash.step(entry);
         self.record_with(|_| Event::Node { node, change });
+    }
+
+    /// By how many nanoseconds the date of whoever runs is ahead of the true one; negative where it is
+    /// behind.
+    pub fn date_error_ns(&self) -> i64 {
+        self.nodes.entry(self.current_node()).calendar.error_ns(self.now())
     }
 
     /// Moves the ready tasks of a node out of the ready set.

@@ -60,8 +60,8 @@ mod worker;
 pub use detsim_executor::{
     AbortHandle, Anchor, Block, Choice, Choices, Deadline, Deadlock, Device, DeviceId, Event,
     Failure, JoinError, JoinHandle, Limits, Node, NodeId, Preempt, Ratio, Report, RunHash, Sim,
-    SimConfig, SimTime, Sleep, Strategy, Stream, TaskNumber, Trace, YieldNow, context, sleep_until,
-    yield_now,
+    SimConfig, SimTime, Skew, Sleep, Strategy, Stream, TaskNumber, Trace, YieldNow, context,
+    sleep_until, yield_now,
 };
 pub use detsim_fs::{
     CrashProfile, DiskConfig, DiskFaults, DiskLatency, Disks, FaultEvent, FaultProfile, FaultStats,

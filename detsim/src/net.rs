@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use detsim_executor::{Node, Sim};
+use detsim_executor::{Node, Sim, Skew};
 use detsim_net::Net;
 
 /// Makes a node with a name, addresses and a host name of its own.
@@ -26,12 +26,20 @@ pub struct NodeBuilder {
     name: String,
     addresses: Vec<IpAddr>,
     hostname: Option<String>,
+    clock_offset: Option<Skew>,
+    clock_drift_ppm: i32,
 }
 
 impl NodeBuilder {
     /// For a node of this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), addresses: Vec::new(), hostname: None }
+        Self {
+            name: name.into(),
+            addresses: Vec::new(),
+            hostname: None,
+            clock_offset: None,
+            clock_drift_ppm: 0,
+        }
     }
 
     /// Gives it one more address. With at least one it has none by its number.
@@ -43,6 +51,18 @@ impl NodeBuilder {
     /// Gives it a host name beside its name; both can be looked up.
     pub fn hostname(mut self, name: impl Into<String>) -> Self {
         self.hostname = Some(name.into());
+        self
+    }
+
+    /// Its date is off by so much from the beginning: see [`Node::set_clock_offset`].
+    pub fn clock_offset(mut self, offset: Skew) -> Self {
+        self.clock_offset = Some(offset);
+        self
+    }
+
+    /// Its date gains so many microseconds in a second: see [`Node::set_clock_drift`].
+    pub fn clock_drift(mut self, drift_ppm: i32) -> Self {
+        self.clock_drift_ppm = drift_ppm;
         self
     }
 
@@ -58,6 +78,12 @@ impl NodeBuilder {
         }
         if let Some(name) = &self.hostname {
             net.set_hostname(node.id(), name);
+        }
+        if let Some(offset) = self.clock_offset {
+            node.set_clock_offset(offset);
+        }
+        if self.clock_drift_ppm != 0 {
+            node.set_clock_drift(self.clock_drift_ppm);
         }
         node
     }

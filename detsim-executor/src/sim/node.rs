@@ -5,10 +5,12 @@
 //! what their destructors would say comes too late.
 
 use super::Sim;
+use crate::SimTime;
 use crate::context;
 use crate::event::{NodeChange, NodeId};
 use crate::join::{self, Belongs, JoinHandle};
-use crate::node::{Init, NodeState};
+use crate::node::{Calendar, Init, NodeState, Skew};
+use crate::rng::fold;
 use crate::run;
 use std::future::Future;
 use std::panic::Location;
@@ -148,6 +150,61 @@ impl Node {
         if let Some(init) = init {
             self.within(&*init);
         }
+    }
+
+    /// By how much its date is off from now on: what `SystemTime` shows its programs. Time passes for them
+    /// as for all others, and timers and `Instant` go by that.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn set_clock_offset(&self, offset: Skew) {
+        self.set_clock(|calendar, now| calendar.set_offset(now, offset.as_nanos()));
+    }
+
+    /// Its date jumps, as when somebody sets it, or NTP does.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn step_clock(&self, by: Skew) {
+        self.set_clock(|calendar, now| {
+            let offset_ns = calendar.error_ns(now).saturating_add(by.as_nanos());
+            calendar.set_offset(now, offset_ns);
+        });
+    }
+
+    /// Its date gains so many microseconds in a second from now on, or loses them.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn set_clock_drift(&self, drift_ppm: i32) {
+        self.set_clock(|calendar, now| calendar.set_drift(now, drift_ppm));
+        self.note(|| format!("its clock drifts by {drift_ppm} ppm"));
+    }
+
+    /// By how much its date is off now.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn clock_offset(&self) -> Skew {
+        self.sim.with(|kernel| {
+            Skew::from_nanos(kernel.nodes.entry(self.id).calendar.error_ns(kernel.now()))
+        })
+    }
+
+    #[track_caller]
+    fn set_clock(&self, change: impl FnOnce(&mut Calendar, SimTime)) {
+        self.sim.with(|kernel| {
+            let now = kernel.now();
+            let calendar = &mut kernel.nodes.entry_mut(self.id).calendar;
+            change(calendar, now);
+            let error_ns = calendar.error_ns(now);
+            kernel.hash.step(fold(u64::from(self.id.0), error_ns.cast_unsigned()));
+        });
+        self.note(|| format!("its clock is {}", self.clock_offset()));
     }
 
     /// Does it run?

@@ -1,7 +1,7 @@
 //! Clocks and sleeping: `clock_gettime`, `clock_nanosleep`, `nanosleep`, `sched_yield`.
 //!
 //! Owns: what std's `Instant` and `SystemTime`, and threads that sleep, see in a run: virtual time, on a
-//! calendar that begins with the year 2030. Does not own: virtual time. A clock that is not one of time's
+//! calendar that begins with the year 2030, by as much off as that of the node. Does not own: virtual time. A clock that is not one of time's
 //! passing (processor time) is the system's own, in a run too.
 #![expect(unsafe_code, reason = "functions that libc's callers link to")]
 
@@ -19,7 +19,13 @@ const UPTIME: Duration = Duration::from_secs(1 << 20);
 /// The time of a clock in a run.
 pub(super) fn now(realtime: bool) -> Duration {
     let since = Duration::from_nanos(context::system_now().as_nanos());
-    since + if realtime { BEGINNING } else { UPTIME }
+    if !realtime {
+        return since + UPTIME;
+    }
+    let error_ns = context::date_error_ns();
+    let error = Duration::from_nanos(error_ns.unsigned_abs());
+    let date = since + BEGINNING;
+    if error_ns < 0 { date.saturating_sub(error) } else { date.saturating_add(error) }
 }
 
 pub(super) fn duration(time: &libc::timespec) -> Duration {
@@ -112,4 +118,64 @@ extern "C-unwind" fn sched_yield() -> libc::c_int {
     }
     // SAFETY: the call takes nothing and gives a number.
     into_errno(unsafe { raw(libc::SYS_sched_yield, [0; 6]) }) as libc::c_int
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_types, reason = "what unmodified code reads")]
+mod tests {
+    use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+    use detsim_executor::{Sim, SimTime, Skew, sleep_until};
+
+    use super::*;
+    use crate::NodeBuilder;
+
+    /// Milliseconds since the run began, by the date and by what passes, as a node's programs read them after
+    /// a thousand seconds.
+    fn told(node: &detsim_executor::Node, sim: &Sim) -> (i64, i64) {
+        let task = node.spawn("looks", async {
+            let begun = Instant::now();
+            sleep_until(SimTime::from_secs(1_000)).await;
+            let date = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+            let date_ms = date.as_millis() as i64 - BEGINNING.as_millis() as i64;
+            (date_ms, begun.elapsed().as_millis() as i64)
+        });
+        sim.block_on(task).unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_node_has_a_date_of_its_own_and_time_passes_on_all() {
+        let second = Duration::from_secs(1);
+        let told_of = |builder: NodeBuilder, step: Option<Skew>| {
+            let sim = Sim::new(1);
+            let node = builder.build(&sim);
+            if let Some(step) = step {
+                let stepped = node.clone();
+                sim.after(500 * second, move || stepped.step_clock(step));
+            }
+            told(&node, &sim)
+        };
+        let node = || NodeBuilder::new("n1");
+        assert_eq!(told_of(node(), None), (1_000_000, 1_000_000));
+        let behind = node().clock_offset(Skew::Behind(2 * second));
+        assert_eq!(told_of(behind, None), (998_000, 1_000_000));
+        assert_eq!(told_of(node().clock_drift(200), None), (1_000_200, 1_000_000));
+        let both = node().clock_offset(Skew::Ahead(second)).clock_drift(-100);
+        assert_eq!(told_of(both, Some(Skew::Behind(4 * second))), (996_900, 1_000_000));
+    }
+
+    #[test]
+    fn a_clock_that_is_set_goes_on_through_a_restart_and_stands_in_the_trace() {
+        let mut config = detsim_executor::SimConfig::default();
+        config.record = true;
+        let sim = Sim::with_config(1, config);
+        let (node, other) = (sim.node("n1"), sim.node("n2"));
+        node.set_clock_offset(Skew::Ahead(Duration::from_secs(3)));
+        node.crash();
+        node.restart();
+        assert_eq!(told(&node, &sim).0, 1_003_000);
+        assert_eq!(other.clock_offset(), Skew::Ahead(Duration::ZERO));
+        let trace = sim.trace().to_string();
+        assert!(trace.contains("n1 notes: its clock is 3s ahead"), "{trace}");
+    }
 }
