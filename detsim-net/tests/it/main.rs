@@ -8,6 +8,7 @@ mod misuse;
 mod names;
 mod netstat;
 mod nodes;
+mod own_host;
 mod probes;
 mod tcp;
 mod usual;
