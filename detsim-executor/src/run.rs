@@ -7,31 +7,30 @@
 //! happen in the order of their sequence.
 
 mod diagnosis;
+mod ending;
+mod happen;
 mod poll;
+
+pub(crate) use ending::{drop_task, drop_task_of, drop_tasks, tear_down};
+pub(crate) use happen::guarded;
 
 use crate::SimTime;
 use crate::arrival::Arrival;
 use crate::baton::{self, Drive, Order};
 use crate::bound::kernel::{self, Guard};
-use crate::context;
-use crate::device::Device;
-use crate::event::{Event, TaskNumber};
+use crate::event::TaskNumber;
 use crate::failure::Failure;
 use crate::here;
-use crate::kernel::{Kernel, NO_TASK};
+use crate::kernel::Kernel;
 use crate::lane::Lane;
-use crate::lost::message_of;
 use crate::queue::{Due, Usual};
-use crate::run::poll::{Fallen, cancel, take_turn};
-use crate::sim::{Report, Shared, Sim};
+use crate::run::happen::{Plugged, happen, refresh};
+use crate::run::poll::{Fallen, take_turn};
+use crate::sim::{Report, Shared};
 use crate::slot::{BodyPtr, Polled};
-use crate::task::Slot;
-use crate::timer::Action;
 use crate::turn::Done;
-use std::mem;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 use std::task::Waker;
 use std::time::Duration;
 
@@ -330,91 +329,6 @@ pub(crate) fn turn_of(slot: u32) {
     here::begin_poll(before);
 }
 
-/// Lets what is due happen.
-fn happen(shared: &Shared, due: Due) {
-    match due {
-        Due::Timer => fire(),
-        Due::Device(index) => Plugged::of(shared, index).happen(),
-    }
-}
-
-/// A device, at hand for one event after the other.
-#[derive(Default)]
-struct Plugged {
-    index: usize,
-    device: Option<Rc<dyn Device>>,
-    tells: bool,
-}
-
-impl Plugged {
-    #[inline(never)]
-    fn of(shared: &Shared, index: usize) -> Self {
-        let device = Rc::clone(&shared.devices.borrow()[index]);
-        Self { index, tells: device.tells(), device: Some(device) }
-    }
-
-    fn is(&self, index: usize) -> bool {
-        self.index == index && self.device.is_some()
-    }
-
-    /// Lets its earliest event happen.
-    #[inline(never)]
-    fn happen(&self) {
-        let Some(device) = &self.device else { return };
-        guarded(|| device.handle());
-        if !self.tells {
-            let deadline = device.next_deadline();
-            enter().queue.set_deadline(self.index, deadline);
-        }
-    }
-}
-
-fn fire() {
-    let mut kernel = enter();
-    match kernel.queue.pop_timer() {
-        None => {}
-        Some(Action::Wake(word)) => {
-            kernel.steps.uncount(); // the poll that follows is the step
-            kernel.wake(word);
-        }
-        Some(Action::Foreign(index)) => {
-            kernel.steps.uncount();
-            let waker = kernel.queue.take_waker(index);
-            drop(kernel);
-            guarded(|| waker.into_iter().for_each(Waker::wake));
-        }
-        Some(Action::Call(index)) => {
-            let callback = kernel.queue.take_callback(index);
-            let Some(callback) = callback else { return };
-            let site = kernel.site_hash(callback.site);
-            kernel.hash.step(site);
-            kernel.record_with(|k| Event::Called { site: k.recorder.site(callback.site) });
-            drop(kernel);
-            guarded(callback.run);
-        }
-    }
-}
-
-/// Runs a callback or a handler; its panic fails the run.
-pub(crate) fn guarded(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        let mut kernel = enter();
-        let message = message_of(&*payload);
-        let tag = kernel.current_tag();
-        let failure = Failure::panicked(&kernel, tag, message);
-        kernel.fail(failure);
-    }
-}
-
-/// Asks touched devices for their next deadline.
-fn refresh(shared: &Shared) {
-    while let Some(index) = context::with(|kernel| kernel.queue.pop_touched()).flatten() {
-        let device = shared.devices.borrow()[index].clone();
-        let deadline = device.next_deadline();
-        enter().queue.set_deadline(index, deadline);
-    }
-}
-
 enum Advance {
     Due(Due),
     Horizon,
@@ -508,81 +422,4 @@ fn settle(ended: Option<Waker>) {
     if let Some(waiter) = ended {
         guarded(|| waiter.wake());
     }
-}
-
-/// Drops the tasks that `belongs` names, in the order of their numbers; not the one that runs, which
-/// goes when its poll is over.
-pub(crate) fn drop_tasks(belongs: impl Fn(&Slot) -> bool) {
-    let current = context::with(|kernel| kernel.current_index()).unwrap_or(NO_TASK);
-    let find = |kernel: &mut Kernel| {
-        let living = kernel.tasks.living().filter(|(index, s)| belongs(s) && *index != current);
-        let mut found: Vec<(u32, u32)> = living.map(|(index, s)| (s.number, index)).collect();
-        found.sort_unstable();
-        found
-    };
-    for (_, index) in context::with(find).unwrap_or_default() {
-        drop_task(index);
-    }
-}
-
-/// Drops the task of this number, where it lives.
-pub(crate) fn drop_task_of(number: TaskNumber) {
-    let find = |kernel: &mut Kernel| {
-        let mut living = kernel.tasks.living();
-        living.find(|(_, slot)| slot.number == number.0).map(|(index, _)| index)
-    };
-    context::with(find).flatten().into_iter().for_each(drop_task);
-}
-
-/// Drops the task in a slot, unless it is being polled.
-pub(crate) fn drop_task(index: u32) {
-    let take = |kernel: &mut Kernel| {
-        let slot = kernel.tasks.get_mut(index)?;
-        let (body, word, node) = (slot.body.take()?, slot.word, slot.node);
-        let before = kernel.current();
-        // A destructor is its node's, be that down.
-        kernel.set_current(index, word, node);
-        Some((body, before))
-    };
-    let Some((mut body, (slot, current, node))) = context::with(take).flatten() else {
-        return;
-    };
-    cancel(&mut body);
-    let ended = context::with(|kernel| {
-        let ended = kernel.end_task(index);
-        kernel.set_current(slot, current, node);
-        ended
-    });
-    drop(body);
-    settle(ended.flatten());
-}
-
-/// Ends a run: drops its tasks, timers and callbacks, until the drops bring no new ones.
-pub(crate) fn tear_down(sim: &Sim) {
-    sim.inside(|| {
-        loop {
-            let first = |kernel: &mut Kernel| {
-                let rest = kernel.tasks.living().filter(|(_, slot)| slot.body.is_some());
-                rest.min_by_key(|(_, slot)| slot.number).map(|(index, _)| index)
-            };
-            if let Some(index) = context::with(first).flatten() {
-                drop_task(index);
-                continue;
-            }
-            drop(catch_unwind(AssertUnwindSafe(|| sim.each_device(|device| device.on_end()))));
-            let rest = context::with(|kernel| (kernel.queue.reset(), kernel.nodes.take_inits()));
-            let empty = rest
-                .as_ref()
-                .is_none_or(|((c, w), i)| c.is_unused() && w.is_unused() && i.is_empty());
-            drop(catch_unwind(AssertUnwindSafe(|| drop(rest))));
-            if empty && context::with(first).flatten().is_none() {
-                break;
-            }
-        }
-        let labels = context::with(|kernel| {
-            kernel.end();
-            (kernel.groups.reset(), mem::take(&mut kernel.handlers))
-        });
-        drop(catch_unwind(AssertUnwindSafe(|| drop(labels))));
-    });
 }
