@@ -96,7 +96,7 @@ pub(crate) fn cycle(
         match kernel.advance(until) {
             Advance::Due(due) => {
                 if due == Due::Timer && kernel.fire_wake() {
-                    kernel.steps.uncount(); // as in `fire`
+                    kernel.steps.uncount(); // as a timer does that fires there
                     drop(kernel);
                 } else {
                     drop(kernel);
@@ -337,7 +337,7 @@ enum Advance {
 
 impl Kernel {
     /// Lets the timer that is due first wake its task, without leaving the kernel. False where something
-    /// else has to happen first: [`fire`] and what calls it know what.
+    /// else has to happen first: [`happen`] and what calls it know what.
     #[inline]
     fn fire_wake(&mut self) -> bool {
         if self.failure.is_some() {
