@@ -337,7 +337,7 @@ enum Advance {
 
 impl Kernel {
     /// Lets the timer that is due first wake its task, without leaving the kernel. False where something
-    /// else has to happen first: [`happen`] and what calls it know what.
+    /// else has to happen first: [`happen()`] and what calls it know what.
     #[inline]
     fn fire_wake(&mut self) -> bool {
         if self.failure.is_some() {
