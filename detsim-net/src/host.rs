@@ -1,18 +1,25 @@
 //! Addresses and ports.
 //!
 //! Owns: which node has which address, and which ports of a node are taken, by the rules of Linux for
-//! `SO_REUSEADDR`, `SO_REUSEPORT`, wildcards and `[::]`. Does not own: sockets. Invariants: an address
-//! belongs to one node; a port that nothing uses is free at once, or after its TIME_WAIT.
+//! `SO_REUSEADDR`, `SO_REUSEPORT`, wildcards and `[::]`. Does not own: sockets; the ports of connections
+//! (`ends.rs`). Invariants: an address belongs to one node; a port that nothing uses is free at once, or
+//! after its TIME_WAIT; who shares a port takes its part by the addresses alone, and nothing is drawn.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use detsim_executor::rng::fold;
 use detsim_executor::{NodeId, SimTime};
 
 use crate::errno::{Errno, Result};
 use crate::options::Options;
 use crate::sockets::SocketKey;
+
+mod ends;
+
+pub(crate) use ends::Outgoing;
+use ends::PortEnds;
 
 /// All hosts, by node.
 #[derive(Debug, Default)]
@@ -26,26 +33,10 @@ pub(crate) struct Hosts {
 pub(crate) struct Host {
     addresses: Vec<IpAddr>,
     bindings: BTreeMap<(Protocol, u16), Vec<Binding>>,
-    /// The ends of connections that have a port.
-    connected: BTreeMap<u16, Ends>,
-    time_wait: BTreeMap<u16, Lingering>,
+    ends: PortEnds,
     next_port: u16,
     /// Everything that happened here, for what no task does.
     pub(crate) history: u64,
-}
-
-/// How many ends of connections have a port, and how many of them do not share it (`SO_REUSEADDR`).
-#[derive(Clone, Copy, Debug, Default)]
-struct Ends {
-    all: u32,
-    firm: u32,
-}
-
-/// Until when a port is kept, and whether it is shared meanwhile.
-#[derive(Clone, Copy, Debug)]
-struct Lingering {
-    until: SimTime,
-    shares: bool,
 }
 
 /// Whose ports.
@@ -68,8 +59,6 @@ pub(crate) struct Binding {
 
 /// Linux's range of ephemeral ports.
 const EPHEMERAL: std::ops::RangeInclusive<u16> = 32_768..=60_999;
-/// How long a port is kept by the end that closed first.
-const TIME_WAIT: Duration = Duration::from_secs(60);
 
 impl Hosts {
     /// The host of a node, made where it is new, with the addresses of its number.
@@ -78,6 +67,11 @@ impl Hosts {
             self.add(NodeId(self.list.len() as u16));
         }
         &mut self.list[usize::from(node.0)]
+    }
+
+    /// The host of a node that has used the network.
+    pub(crate) fn get(&self, node: NodeId) -> Option<&Host> {
+        self.list.get(usize::from(node.0))
     }
 
     fn add(&mut self, node: NodeId) {
@@ -108,7 +102,7 @@ impl Hosts {
 
     /// The nodes that have a socket with a port.
     pub(crate) fn used(&self) -> Vec<NodeId> {
-        let is_used = |host: &Host| !host.bindings.is_empty() || !host.connected.is_empty();
+        let is_used = |host: &Host| !host.bindings.is_empty() || host.ends.is_used();
         let used = (0..).zip(&self.list).filter(|(_, host)| is_used(host));
         used.map(|(number, _)| NodeId(number)).collect()
     }
@@ -119,8 +113,7 @@ impl Hosts {
         now: SimTime,
     ) -> impl Iterator<Item = (NodeId, u16, Duration)> + '_ {
         (0..).zip(&self.list).flat_map(move |(number, host)| {
-            let ports = host.time_wait.iter().filter(move |(_, kept)| kept.until > now);
-            ports.map(move |(port, kept)| (NodeId(number), *port, kept.until - now))
+            host.ends.waiting(now).map(move |(port, left)| (NodeId(number), port, left))
         })
     }
 
@@ -155,8 +148,7 @@ impl Host {
         Self {
             addresses,
             bindings: BTreeMap::new(),
-            connected: BTreeMap::new(),
-            time_wait: BTreeMap::new(),
+            ends: PortEnds::default(),
             next_port: *EPHEMERAL.start(),
             history: 0,
         }
@@ -240,6 +232,25 @@ impl Host {
         bindings.iter().filter(exact).chain(bindings.iter().filter(wild))
     }
 
+    /// Who of those who take what comes to `to` gets what `from` sends there: the most exact one, and of
+    /// several who share its address (`SO_REUSEPORT`) the one whose part it is.
+    pub(crate) fn receiver(
+        &self,
+        protocol: Protocol,
+        [from, to]: [SocketAddr; 2],
+        takes: impl Fn(&Binding) -> bool,
+    ) -> Option<SocketKey> {
+        let mut receivers = self.receivers(protocol, to).filter(|binding| takes(binding));
+        let first = receivers.next()?;
+        let shares = |other: &&Binding| first.reuse_port && other.shares_with(first);
+        let others: Vec<SocketKey> = receivers.filter(shares).map(|other| other.socket).collect();
+        if others.is_empty() {
+            return Some(first.socket);
+        }
+        let part = part_of([from, to], others.len() + 1);
+        Some(part.checked_sub(1).map_or(first.socket, |at| others[at]))
+    }
+
     /// Everybody who has this port, whatever the address.
     pub(crate) fn at_port(
         &self,
@@ -250,50 +261,58 @@ impl Host {
         bindings.iter().map(|binding| binding.socket)
     }
 
-    /// A free port for a connection, or for port 0.
-    pub(crate) fn free_port(&mut self, protocol: Protocol, now: SimTime) -> Option<u16> {
-        self.time_wait.retain(|_, kept| kept.until > now);
+    /// A free port for port 0: one that nobody has at all.
+    fn free_port(&mut self, protocol: Protocol, now: SimTime) -> Option<u16> {
+        self.next_port_where(|host, port| {
+            let connected = protocol == Protocol::Tcp && !host.ends.is_free(port, now);
+            !connected && !host.bindings.contains_key(&(protocol, port))
+        })
+    }
+
+    /// A port for a connection that chooses it: no socket is bound to it, and no such connection has it.
+    pub(crate) fn port_for(&mut self, outgoing: Outgoing, now: SimTime) -> Option<u16> {
+        self.next_port_where(|host, port| {
+            let bound = host.bindings.contains_key(&(Protocol::Tcp, port));
+            !bound && host.ends.admits(port, outgoing, now)
+        })
+    }
+
+    /// The next ephemeral port that will do.
+    fn next_port_where(&mut self, will_do: impl Fn(&Self, u16) -> bool) -> Option<u16> {
         for _ in EPHEMERAL {
             let port = self.next_port;
             self.next_port = if port == *EPHEMERAL.end() { *EPHEMERAL.start() } else { port + 1 };
-            let connected = protocol == Protocol::Tcp
-                && (self.connected.contains_key(&port) || self.time_wait.contains_key(&port));
-            if !connected && !self.bindings.contains_key(&(protocol, port)) {
+            if will_do(self, port) {
                 return Some(port);
             }
         }
         None
     }
 
-    /// One more end of a connection has this port, and shares it or not.
-    pub(crate) fn connect(&mut self, port: u16, shares: bool) {
-        let ends = self.connected.entry(port).or_default();
-        ends.all += 1;
-        ends.firm += u32::from(!shares);
+    /// One more end of a connection has this port, which it chose or not, and shares it or not.
+    pub(crate) fn connect(&mut self, port: u16, shares: bool, outgoing: Option<Outgoing>) {
+        self.ends.add(port, shares, outgoing);
     }
 
     /// One less; it keeps the port for a while where it closed first.
-    pub(crate) fn disconnect(&mut self, port: u16, shares: bool, waits: bool, now: SimTime) {
-        if let Some(ends) = self.connected.get_mut(&port) {
-            ends.all -= 1;
-            ends.firm -= u32::from(!shares);
-            if ends.all == 0 {
-                self.connected.remove(&port);
-            }
-        }
+    pub(crate) fn disconnect(
+        &mut self,
+        port: u16,
+        shares: bool,
+        outgoing: Option<Outgoing>,
+        waits: bool,
+        now: SimTime,
+    ) {
+        self.ends.remove(port, shares, outgoing);
         if waits {
-            let known =
-                self.time_wait.get(&port).is_none_or(|kept| kept.until <= now || kept.shares);
-            let kept = Lingering { until: now + TIME_WAIT, shares: shares && known };
-            self.time_wait.insert(port, kept);
+            self.ends.keep(port, shares, outgoing, now);
         }
     }
 
     /// Power is lost: nothing of it is left.
     pub(crate) fn forget(&mut self) {
         self.bindings.clear();
-        self.connected.clear();
-        self.time_wait.clear();
+        self.ends = PortEnds::default();
     }
 
     fn conflicts(&self, protocol: Protocol, port: u16, own: &Binding, now: SimTime) -> bool {
@@ -307,17 +326,20 @@ impl Host {
             return true;
         }
         // A port is shared where both sides do.
-        let clashes = |shares: bool| !shares || !own.reuse_address;
-        let ends = self.connected.get(&port).is_some_and(|ends| clashes(ends.firm == 0));
-        let kept = self.time_wait.get(&port).filter(|kept| kept.until > now);
-        let lingers = ends || kept.is_some_and(|kept| clashes(kept.shares));
-        protocol == Protocol::Tcp && bindings.is_empty() && lingers
+        protocol == Protocol::Tcp
+            && bindings.is_empty()
+            && self.ends.clashes(port, own.reuse_address, now)
     }
 }
 
 impl Binding {
     fn overlaps(&self, other: &Self) -> bool {
         self.takes(other.ip) || other.takes(self.ip)
+    }
+
+    /// Is one address both's, who share it?
+    fn shares_with(&self, other: &Self) -> bool {
+        self.reuse_port && other.reuse_port && self.ip.to_canonical() == other.ip.to_canonical()
     }
 
     /// Does what is sent to `ip` come here?
@@ -365,6 +387,22 @@ fn loopback(ip: IpAddr) -> IpAddr {
         IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
     }
+}
+
+/// Whose part of `parts` it is what one address sends to another: always the same one's.
+fn part_of(addresses: [SocketAddr; 2], parts: usize) -> usize {
+    let mut hash = 0;
+    for address in addresses {
+        let ip = address.ip().to_canonical();
+        let bits = match ip {
+            IpAddr::V4(v4) => u128::from(v4.to_bits()),
+            IpAddr::V6(v6) => v6.to_bits(),
+        };
+        for word in [u64::from(address.port()), (bits >> 64) as u64, bits as u64] {
+            hash = fold(hash, word);
+        }
+    }
+    (hash % parts as u64) as usize
 }
 
 /// Is it many at once?

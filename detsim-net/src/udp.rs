@@ -287,24 +287,27 @@ impl World {
         }
     }
 
-    /// Who takes a datagram.
-    fn udp_receivers(&mut self, parcel: &Parcel, to_all: bool) -> Vec<SocketKey> {
+    /// Who takes a datagram: all, or the one whose peer sends it, or else one that has none.
+    fn udp_receivers(&self, parcel: &Parcel, to_all: bool) -> Vec<SocketKey> {
         let Parcel { datagram, to, nodes, .. } = parcel;
-        let bound: Vec<SocketKey> = match to_all {
-            true => self.ways.hosts.of(nodes.1).at_port(Protocol::Udp, to.port()).collect(),
-            false => {
-                let receivers = self.ways.hosts.of(nodes.1).receivers(Protocol::Udp, *to);
-                receivers.map(|binding| binding.socket).collect()
-            }
-        };
-        let takes = |key: &SocketKey| {
-            self.udp(*key).is_ok_and(|udp| {
+        let Some(host) = self.ways.hosts.get(nodes.1) else { return Vec::new() };
+        if to_all {
+            let takes = |udp: &UdpSocket| {
                 let member = !to.ip().is_multicast() || udp.groups.contains(&to.ip());
                 udp.takes_from(datagram.from) && member
+            };
+            let bound = host.at_port(Protocol::Udp, to.port());
+            return bound.filter(|key| self.udp(*key).is_ok_and(takes)).collect();
+        }
+        let way = [datagram.from, *to];
+        let one = |is_connected: bool| {
+            host.receiver(Protocol::Udp, way, |binding| {
+                self.udp(binding.socket).is_ok_and(|udp| {
+                    udp.peer.is_some() == is_connected && udp.takes_from(datagram.from)
+                })
             })
         };
-        let all = bound.into_iter().filter(takes);
-        if to_all { all.collect() } else { all.take(1).collect() }
+        one(true).or_else(|| one(false)).into_iter().collect()
     }
 
     /// Nobody has the port: a sender that is connected hears of it.

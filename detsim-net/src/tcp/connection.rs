@@ -14,6 +14,7 @@ use super::ConnectionKey;
 use super::keepalive::Keepalive;
 use super::lane::{Fin, Lane};
 use crate::errno::Errno;
+use crate::host::Outgoing;
 use crate::links::Way;
 use crate::sockets::{Packet, SocketKey, What, World};
 use crate::waits::Side;
@@ -61,6 +62,8 @@ pub(crate) struct End {
     pub(crate) local: SocketAddr,
     /// `SO_REUSEADDR`, as it was when the connection began.
     pub(crate) shares_port: bool,
+    /// The connect chose the port: nobody had bound the socket.
+    pub(crate) chose_port: bool,
     pub(super) keepalive: Option<Keepalive>,
     /// How many questions to the peer are open.
     pub(super) probes: u32,
@@ -115,6 +118,7 @@ impl End {
             way: Way::default(),
             local,
             shares_port: false,
+            chose_port: false,
             phase: Phase::Gone,
             socket: None,
             urgent: None,
@@ -149,6 +153,12 @@ impl Connection {
     /// From which address end `side` sends, and to which.
     pub(crate) fn addresses(&self, side: usize) -> [SocketAddr; 2] {
         [self.ends[side].local, self.ends[1 - side].local]
+    }
+
+    /// What an end has its port for, where its connect chose it.
+    pub(crate) fn outgoing(&self, side: usize) -> Option<Outgoing> {
+        let [own, peer] = self.addresses(side);
+        self.ends[side].chose_port.then(|| Outgoing::new(own.ip(), peer))
     }
 
     /// Nobody needs it any more.
@@ -240,6 +250,7 @@ impl World {
         let over = connection.is_over();
         let waits = over && connection.first_closer == Some(side);
         let listener = connection.listener.filter(|_| side == 1);
+        let outgoing = connection.outgoing(side);
         let end = &mut connection.ends[side];
         let phase = std::mem::replace(&mut end.phase, Phase::Gone);
         if phase == Phase::Gone {
@@ -251,7 +262,7 @@ impl World {
             // Its next question has another answer than before.
             self.ways.push_doubtful(deadline, What::Connection(key, Step::Keepalive(1 - side)));
         }
-        self.ways.hosts.of(node).disconnect(port, shares, waits, kernel.now());
+        self.ways.hosts.of(node).disconnect(port, shares, outgoing, waits, kernel.now());
         if phase == Phase::SynReceived
             && let Some(listener) = listener.and_then(|listener| self.listener_mut(listener))
         {

@@ -18,7 +18,7 @@ use super::keepalive::Keepalive;
 use super::lane::Lane;
 use super::{ConnectionKey, Listener, State};
 use crate::errno::{Errno, Result};
-use crate::host::{Protocol, is_many, with_port};
+use crate::host::{Outgoing, Protocol, is_many, with_port};
 use crate::link::Partition;
 use crate::options::Options;
 use crate::sockets::{Packet, SocketKey, SocketKind, What, World, describe};
@@ -100,10 +100,13 @@ impl World {
         }
         let entry = self.entry(key)?;
         let (node, shares) = (entry.node, entry.options.reuse_address);
+        let chooses = local.is_none();
         let (local, to) = self.addresses_of(kernel, node, key, local, to)?;
         let peer = self.ways.hosts.route(node, to.ip());
-        let connection = self.connecting(key, node, local, peer, to)?;
-        self.ways.hosts.of(node).connect(local.port(), shares);
+        let mut connection = self.connecting(key, node, local, peer, to)?;
+        connection.ends[0].chose_port = chooses;
+        let outgoing = connection.outgoing(0);
+        self.ways.hosts.of(node).connect(local.port(), shares, outgoing);
         let connection = self.connections.insert(connection);
         self.tcp_mut(key)?.state = State::Connection { key: connection, side: 0 };
         if peer.is_none() {
@@ -134,7 +137,7 @@ impl World {
             Some(local) if local.ip().is_unspecified() => SocketAddr::new(source, local.port()),
             Some(local) => local,
             None => {
-                let free = host.free_port(Protocol::Tcp, now);
+                let free = host.port_for(Outgoing::new(source, to), now);
                 let port = free.ok_or(Errno::ADDRESS_NOT_AVAILABLE)?;
                 return Ok((SocketAddr::new(source, port), to));
             }
@@ -266,7 +269,8 @@ impl World {
             return self.answer_syn(kernel, key);
         }
         let address = connection.ends[1].local;
-        let Some(listener) = self.listener_at(to, address) else {
+        let client = connection.ends[0].local;
+        let Some(listener) = self.listener_at(to, [client, address]) else {
             return match self.crossing(key) {
                 Some(other) => self.cross(kernel, key, other),
                 None => self.post_reset(kernel, key, 0),
@@ -307,9 +311,8 @@ impl World {
         self.answer_syn(kernel, key);
     }
 
-    fn listener_at(&mut self, node: NodeId, address: SocketAddr) -> Option<SocketKey> {
-        let mut bindings = self.ways.hosts.of(node).receivers(Protocol::Tcp, address);
-        bindings.find(|binding| binding.listens).map(|binding| binding.socket)
+    fn listener_at(&mut self, node: NodeId, addresses: [SocketAddr; 2]) -> Option<SocketKey> {
+        self.ways.hosts.of(node).receiver(Protocol::Tcp, addresses, |binding| binding.listens)
     }
 
     fn receive_syn(&mut self, key: ConnectionKey, listener: SocketKey) {
@@ -321,7 +324,7 @@ impl World {
         server.configure(&options);
         server.shares_port = options.reuse_address;
         let (node, port) = (server.node, server.local.port());
-        self.ways.hosts.of(node).connect(port, options.reuse_address);
+        self.ways.hosts.of(node).connect(port, options.reuse_address, None);
     }
 
     fn answer_syn(&mut self, kernel: &mut Kernel, key: ConnectionKey) {

@@ -9,6 +9,7 @@ mod names;
 mod netstat;
 mod nodes;
 mod own_host;
+mod ports;
 mod probes;
 mod tcp;
 mod usual;

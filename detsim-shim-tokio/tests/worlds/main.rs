@@ -73,6 +73,9 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "of_std.rs"]
             pub(crate) mod of_std;
+            #[cfg(target_os = "linux")]
+            #[path = "ports.rs"]
+            pub(crate) mod ports;
             #[path = "tcp.rs"]
             pub(crate) mod tcp;
             #[path = "udp.rs"]
@@ -190,6 +193,8 @@ programs! {
     of_mio:
         an_echo_in_a_loop_of_mio a_refused_connect_is_told_by_mio datagrams_in_a_loop_of_mio
         a_loop_of_mio_times_out_and_is_woken;
+    ports:
+        clients_are_shared_by_listeners datagrams_are_shared_by_sockets many_short_connections;
     watched:
         an_echo_over_watched_streams_of_std changes_of_a_watched_stream_are_told_once
         a_writer_waits_by_its_descriptor an_error_of_a_watched_socket_is_told
