@@ -23,6 +23,7 @@ impl Errno {
     pub(crate) const DESTINATION_REQUIRED: Self = Self(89);
     pub(crate) const MESSAGE_SIZE: Self = Self(90);
     pub(crate) const WRONG_TYPE: Self = Self(91);
+    pub(crate) const NO_SUCH_OPTION: Self = Self(92);
     pub(crate) const NOT_SUPPORTED: Self = Self(95);
     pub(crate) const FAMILY: Self = Self(97);
     pub(crate) const ADDRESS_IN_USE: Self = Self(98);

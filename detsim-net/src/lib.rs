@@ -61,7 +61,7 @@ pub use faults::NetFaults;
 pub use link::{Order, Partition};
 pub use network::Network;
 pub use node_set::NodeSet;
-pub use options::Options;
+pub use options::{Family, Number, Options};
 pub use rule::{Rule, Verdict};
 pub use settings::LinkSettings;
 pub use sockets::{Alias, Cut, Gone, How, Net, NetLink, RuleGuard, Socket, Sockets};

@@ -1,8 +1,13 @@
 //! The options of a socket.
 //!
-//! Owns: [`Options`], with Linux's defaults. Does not own: what an option does.
+//! Owns: [`Options`], with Linux's defaults. Does not own: which numbers may be set (`options/number.rs`), or
+//! what an option does.
+
+mod number;
 
 use std::time::Duration;
+
+pub use self::number::{Family, Number};
 
 /// The options of a socket, as `setsockopt` knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,27 +19,27 @@ pub struct Options {
     pub quickack: bool,
     /// `SO_KEEPALIVE`: a peer that is gone is noticed while nothing is sent.
     pub keepalive: bool,
-    /// `TCP_KEEPIDLE`: silence before the first question, in whole seconds on Linux.
-    pub keep_idle: Duration,
+    /// `TCP_KEEPIDLE`: silence before the first question, in whole seconds.
+    pub(crate) keep_idle: Duration,
     /// `TCP_KEEPINTVL`: the time between two questions.
-    pub keep_interval: Duration,
+    pub(crate) keep_interval: Duration,
     /// `TCP_KEEPCNT`: questions without an answer before the connection has failed.
-    pub keep_count: u32,
-    /// `TCP_USER_TIMEOUT`: how long bytes may stay without acknowledgement; `None` or zero where retransmissions
-    /// are counted instead.
-    pub user_timeout: Option<Duration>,
+    pub(crate) keep_count: u32,
+    /// `TCP_USER_TIMEOUT`: how long bytes may stay without acknowledgement; `None` where retransmissions are
+    /// counted instead.
+    pub(crate) user_timeout: Option<Duration>,
     /// `SO_REUSEADDR`.
     pub reuse_address: bool,
     /// `SO_REUSEPORT`.
     pub reuse_port: bool,
     /// `SO_LINGER`: with zero, closing resets the connection.
-    pub linger: Option<Duration>,
+    pub(crate) linger: Option<Duration>,
     /// `IP_TTL`.
-    pub ttl: u32,
+    pub(crate) ttl: u32,
     /// `IP_TOS`.
-    pub tos: u32,
+    pub(crate) tos: u32,
     /// `IPV6_TCLASS`.
-    pub traffic_class: u32,
+    pub(crate) traffic_class: u32,
     /// `SO_SNDBUF`, in bytes, doubled as Linux does; `None` where it was never set.
     pub send_buffer: Option<u32>,
     /// `SO_RCVBUF`, in bytes, doubled as Linux does; `None` where it was never set.
@@ -50,9 +55,9 @@ pub struct Options {
     /// `IP_MULTICAST_LOOP`.
     pub multicast_loop_v4: bool,
     /// `IPV6_MULTICAST_LOOP`.
-    pub multicast_loop_v6: bool,
+    pub(crate) multicast_loop_v6: bool,
     /// `IP_MULTICAST_TTL`.
-    pub multicast_ttl_v4: u32,
+    pub(crate) multicast_ttl_v4: u32,
 }
 
 impl Default for Options {
@@ -85,6 +90,17 @@ impl Default for Options {
 }
 
 impl Options {
+    /// `SO_LINGER`: with zero, closing resets the connection.
+    pub fn linger(&self) -> Option<Duration> {
+        self.linger
+    }
+
+    /// Sets `SO_LINGER`, of which Linux takes the whole seconds, as an `int`.
+    pub fn set_linger(&mut self, linger: Option<Duration>) {
+        let seconds = |linger: Duration| i64::from(linger.as_secs() as i32).cast_unsigned();
+        self.linger = linger.map(seconds).map(Duration::from_secs);
+    }
+
     /// `SO_SNDBUF` as it reads: Linux's default before it is set.
     pub fn send_buffer_size(&self) -> u32 {
         self.send_buffer.unwrap_or(16_384)

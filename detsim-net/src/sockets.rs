@@ -43,7 +43,7 @@ use crate::dns::Names;
 use crate::errno::{Errno, Result};
 use crate::host::Protocol;
 use crate::link::{LinkConfig, Order, Partition};
-use crate::options::Options;
+use crate::options::{Family, Options};
 use crate::table::{Key, Table};
 use crate::tcp::calls::Shorts;
 use crate::tcp::{Connection, ConnectionKey, State, Step, TcpSocket};
@@ -534,6 +534,15 @@ impl Entry {
         for (at, is_met) in [side != Side::Write, side != Side::Read].into_iter().enumerate() {
             self.ready[at] |= is_met;
             self.denied[at] &= !is_met;
+        }
+    }
+
+    /// Which options that are numbers it has.
+    pub(crate) fn family(&self) -> Result<Family> {
+        match self.kind {
+            SocketKind::Tcp(TcpSocket { is_v6, .. }) => Ok(Family { is_v6, is_tcp: true }),
+            SocketKind::Udp(UdpSocket { is_v6, .. }) => Ok(Family { is_v6, is_tcp: false }),
+            SocketKind::Unix(_) => Err(Errno::NOT_SUPPORTED),
         }
     }
 }

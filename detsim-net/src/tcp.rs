@@ -40,6 +40,9 @@ pub(crate) use connection::{Connection, Step};
 
 use crate::table::Key;
 
+/// `SOMAXCONN`.
+pub(crate) const BACKLOG_MAX: usize = 4_096;
+
 pub(crate) type ConnectionKey = Key<Connection>;
 
 /// A socket of TCP.

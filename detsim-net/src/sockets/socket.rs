@@ -17,7 +17,7 @@ use super::dispatch::Begins;
 use super::how::How;
 use super::{SocketKey, SocketKind, Sockets, World, leave};
 use crate::errno::{Errno, Result};
-use crate::options::Options;
+use crate::options::{Number, Options};
 use crate::tcp::calls::Readiness;
 use crate::tcp::{State, TcpSocket};
 use crate::udp::UdpSocket;
@@ -140,6 +140,31 @@ impl Socket {
     pub fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
         self.call(|world, kernel, key| {
             change(&mut world.entry_mut(key)?.options);
+            world.tcp_options_changed(kernel, key);
+            Ok(())
+        })
+    }
+
+    /// An option that is a number.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP or ENOPROTOOPT, as Linux has it, where it has no such option.
+    pub fn number(&self, number: Number) -> io::Result<i32> {
+        self.look(|world, key| {
+            let entry = world.entry(key)?;
+            entry.options.read_number(entry.family()?, number)
+        })
+    }
+
+    /// Sets an option that is a number.
+    ///
+    /// # Errors
+    /// EINVAL for a value that Linux does not take, ENOPROTOOPT where it has no such option; EBADF where its
+    /// node has stopped.
+    pub fn set_number(&self, number: Number, value: i32) -> io::Result<()> {
+        self.call(|world, kernel, key| {
+            let entry = world.entry_mut(key)?;
+            entry.options.change_number(entry.family()?, number, value)?;
             world.tcp_options_changed(kernel, key);
             Ok(())
         })

@@ -16,7 +16,7 @@ use detsim_executor::{Deadline, Kernel, NodeId};
 use super::connection::{Connection, End, Phase, Step};
 use super::keepalive::Keepalive;
 use super::lane::Lane;
-use super::{ConnectionKey, Listener, State};
+use super::{BACKLOG_MAX, ConnectionKey, Listener, State};
 use crate::errno::{Errno, Result};
 use crate::host::{Outgoing, Protocol, is_many, with_port};
 use crate::link::Partition;
@@ -57,8 +57,9 @@ impl World {
         backlog: u32,
     ) -> Result<()> {
         let node = self.entry(key)?.node;
+        let backlog = (backlog as usize).min(BACKLOG_MAX);
         if let State::Listening(listener) = &mut self.tcp_mut(key)?.state {
-            listener.backlog = backlog as usize;
+            listener.backlog = backlog;
             return Ok(());
         }
         let tcp = self.tcp(key)?;
@@ -72,8 +73,6 @@ impl World {
             }
         };
         self.ways.hosts.of(node).listen(local.port(), key)?;
-        // SOMAXCONN.
-        let backlog = (backlog as usize).min(4_096);
         let listener = Listener { local, backlog, queue: Default::default(), half_open: 0 };
         self.tcp_mut(key)?.state = State::Listening(listener);
         Ok(())
@@ -463,7 +462,7 @@ impl End {
     pub(crate) fn configure(&mut self, options: &Options) {
         self.nodelay = options.nodelay;
         self.keepalive = Keepalive::of(options);
-        self.user_timeout = options.user_timeout.filter(|timeout| !timeout.is_zero());
+        self.user_timeout = options.user_timeout;
         if let Some(bytes) = options.send_buffer {
             self.send_capacity = bytes as usize;
         }

@@ -11,6 +11,7 @@ use super::{Channel, ChannelKey, Name, Unix};
 use crate::errno::{Errno, Result};
 use crate::options::Options;
 use crate::sockets::{SocketKey, SocketKind, World};
+use crate::tcp::BACKLOG_MAX;
 use crate::waits::Side;
 
 /// One end of a local stream.
@@ -75,11 +76,16 @@ impl World {
     /// Takes streams from now on.
     pub(crate) fn unix_listen(&mut self, key: SocketKey, backlog: u32) -> Result<()> {
         let unix = self.unix_mut(key)?;
+        let backlog = (backlog as usize).min(BACKLOG_MAX);
+        if let Unix::Listener(listener) = unix {
+            listener.backlog = backlog;
+            return Ok(());
+        }
         let Unix::Closed { name } = unix else { return Err(Errno::INVALID) };
         if name.is_empty() {
             return Err(Errno::INVALID);
         }
-        let (name, backlog) = (std::mem::take(name), (backlog as usize).min(4_096));
+        let name = std::mem::take(name);
         *unix = Unix::Listener(Listener { name, queue: VecDeque::new(), backlog });
         Ok(())
     }

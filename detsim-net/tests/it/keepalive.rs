@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use detsim_executor::{Sim, context};
-use detsim_net::{Net, Partition, Rule, Socket, Verdict};
+use detsim_net::{Net, Number, Partition, Rule, Socket, Verdict};
 
 use crate::tcp::{Pair, accept, connect, listen, read, sleep, write};
 
@@ -11,16 +11,16 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Asks after 10 s of silence, then every 3 s, four times.
 fn keep_alive(socket: &Socket) {
-    let set = socket.set_options(|options| {
-        options.keepalive = true;
-        (options.keep_idle, options.keep_interval) = (10 * SECOND, 3 * SECOND);
-        options.keep_count = 4;
-    });
-    set.unwrap();
+    socket.set_options(|options| options.keepalive = true).unwrap();
+    for (number, value) in
+        [(Number::KeepIdle, 10), (Number::KeepInterval, 3), (Number::KeepCount, 4)]
+    {
+        socket.set_number(number, value).unwrap();
+    }
 }
 
-fn user_timeout(socket: &Socket, seconds: u32) {
-    socket.set_options(|options| options.user_timeout = Some(seconds * SECOND)).unwrap();
+fn user_timeout(socket: &Socket, seconds: i32) {
+    socket.set_number(Number::UserTimeout, seconds * 1_000).unwrap();
 }
 
 /// Accepts one connection and keeps it.

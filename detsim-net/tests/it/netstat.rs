@@ -174,3 +174,19 @@ fn a_run_without_sockets_has_no_table() {
     assert!(!failure.to_string().contains("sockets:"), "{failure}");
     assert_eq!(pair.net.netstat(), "");
 }
+
+#[test]
+fn listening_again_changes_the_backlog_up_to_what_the_system_allows() {
+    let pair = Pair::new(1);
+    let net = pair.net.clone();
+    let backlogs = pair.run(async {}, async move {
+        let listener = listen();
+        [7, 100_000, 12].map(|backlog| {
+            listener.listen(backlog).unwrap();
+            let table = net.netstat();
+            let row = table.lines().find(|line| line.contains("LISTEN")).unwrap();
+            row.split_whitespace().nth(6).unwrap().parse::<u32>().unwrap()
+        })
+    });
+    assert_eq!(backlogs, [7, 4_096, 12]);
+}

@@ -55,7 +55,9 @@ pub(crate) async fn resolve(target: io::Result<Target>) -> io::Result<Vec<Socket
 }
 
 fn failed(why: &str) -> io::Error {
-    io::Error::other(format!("failed to lookup address information: {why}"))
+    // The kind of what std puts into none, as it does with this; it has no name on stable.
+    let uncategorized = io::Error::from_raw_os_error(i32::MAX).kind();
+    io::Error::new(uncategorized, format!("failed to lookup address information: {why}"))
 }
 
 /// Tries one address after the other, as tokio does.

@@ -332,7 +332,29 @@ macro_rules! options {
     )+ };
 }
 
+/// Getters and setters of options that are numbers, over the methods `number` and `set_number`.
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $get:ident, $set:ident = $number:ident;)+) => { $(
+        $(#[$doc])*
+        ///
+        /// # Errors
+        /// EBADF where its node has stopped; EOPNOTSUPP where such a socket has no such option.
+        pub fn $get(&self) -> std::io::Result<u32> {
+            self.number(detsim_net::Number::$number).map(i32::cast_unsigned)
+        }
+
+        /// Sets what the getter of the same name gives.
+        ///
+        /// # Errors
+        /// EINVAL for what Linux does not take; ENOPROTOOPT where such a socket has no such option; EBADF
+        /// where its node has stopped.
+        pub fn $set(&self, value: u32) -> std::io::Result<()> {
+            self.set_number(detsim_net::Number::$number, value.cast_signed())
+        }
+    )+ };
+}
+
 pub(super) use {
-    addressed, descriptor, lent, operations, options, readable, reads, ready, shared, stream,
-    try_from_std, writable, writes,
+    addressed, descriptor, lent, numbers, operations, options, readable, reads, ready, shared,
+    stream, try_from_std, writable, writes,
 };

@@ -74,6 +74,9 @@ macro_rules! world {
             #[path = "of_std.rs"]
             pub(crate) mod of_std;
             #[cfg(target_os = "linux")]
+            #[path = "options.rs"]
+            pub(crate) mod options;
+            #[cfg(target_os = "linux")]
             #[path = "ports.rs"]
             pub(crate) mod ports;
             #[path = "tcp.rs"]
@@ -193,6 +196,11 @@ programs! {
     of_mio:
         an_echo_in_a_loop_of_mio a_refused_connect_is_told_by_mio datagrams_in_a_loop_of_mio
         a_loop_of_mio_times_out_and_is_woken;
+    options:
+        times_to_live_have_bounds a_listener_checks_its_ttl tcp_keeps_bits_of_the_class_of_service
+        datagrams_keep_all_of_the_class_of_service options_of_the_other_family
+        groups_have_bounds lingering_is_whole_seconds less_than_a_second_of_lingering_resets
+        a_name_of_nobody_has_a_kind options_are_checked_by_socket2;
     ports:
         clients_are_shared_by_listeners datagrams_are_shared_by_sockets many_short_connections;
     watched:

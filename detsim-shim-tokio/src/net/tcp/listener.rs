@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::task::{Context, Poll};
 
 use detsim_executor::OpKind;
-use detsim_net::{How, Socket};
+use detsim_net::{How, Number, Socket};
 
 use crate::net::addr::{ToSocketAddrs, each};
 use crate::net::descriptor::{Descriptor, into_fd, taken};
@@ -119,20 +119,17 @@ impl TcpListener {
         self.socket.local_addr()
     }
 
-    /// `IP_TTL`.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.socket.options(|options| options.ttl)
+    crate::net::methods::numbers! {
+        /// `IP_TTL`.
+        ttl, set_ttl = Ttl;
     }
 
-    /// Sets `IP_TTL`.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.socket.set_options(|options| options.ttl = ttl)
+    fn number(&self, number: Number) -> io::Result<i32> {
+        self.socket.number(number)
+    }
+
+    fn set_number(&self, number: Number, value: i32) -> io::Result<()> {
+        self.socket.set_number(number, value)
     }
 }
 

@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::time::Duration;
 
 use detsim_executor::OpKind;
-use detsim_net::{Options, Socket};
+use detsim_net::{Family, Number, Options, Socket};
 
 use crate::context::missing;
 use crate::net::descriptor::{Descriptor, check_device, no_peer, taken};
@@ -73,14 +73,32 @@ impl TcpSocket {
         reuseport, set_reuseport: bool = reuse_port;
         /// `TCP_NODELAY`.
         nodelay, set_nodelay: bool = nodelay;
-        /// `IP_TOS`.
-        tos_v4, set_tos_v4: u32 = tos;
+    }
+
+    crate::net::methods::numbers! {
+        /// `IP_TOS`, without the bits that are TCP's own.
+        tos_v4, set_tos_v4 = Tos;
         /// `IP_TOS`, under its old name.
-        tos, set_tos: u32 = tos;
-        /// `IPV6_TCLASS`.
-        tclass_v6, set_tclass_v6: u32 = traffic_class;
-        /// `SO_LINGER`: with zero, closing resets the connection.
-        linger, set_linger: Option<Duration> = linger;
+        tos, set_tos = Tos;
+        /// `IPV6_TCLASS`, without the bits that are TCP's own.
+        tclass_v6, set_tclass_v6 = TrafficClass;
+    }
+
+    /// `SO_LINGER`: with zero, closing resets the connection.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn linger(&self) -> io::Result<Option<Duration>> {
+        self.options(Options::linger)
+    }
+
+    /// Sets `SO_LINGER`, in whole seconds: with zero, closing resets the connection.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    #[deprecated = "dropping a socket that lingers blocks the thread; `set_zero_linger` does not"]
+    pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
+        self.set_options(|options| options.set_linger(linger))
     }
 
     /// Closing resets the connection.
@@ -88,7 +106,7 @@ impl TcpSocket {
     /// # Errors
     /// EBADF where its node has stopped.
     pub fn set_zero_linger(&self) -> io::Result<()> {
-        self.set_options(|options| options.linger = Some(Duration::ZERO))
+        self.set_options(|options| options.set_linger(Some(Duration::ZERO)))
     }
 
     /// `SO_SNDBUF`, which is twice what was set, as on Linux.
@@ -240,6 +258,26 @@ impl TcpSocket {
                 Ok(())
             }
             _ => self.socket()?.set_options(change),
+        }
+    }
+
+    fn number(&self, number: Number) -> io::Result<i32> {
+        match &self.kind {
+            Kind::Outside { is_v6, options } => {
+                let family = Family { is_v6: *is_v6, is_tcp: true };
+                options.lock().expect("no panic in it").number(family, number)
+            }
+            _ => self.socket()?.number(number),
+        }
+    }
+
+    fn set_number(&self, number: Number, value: i32) -> io::Result<()> {
+        match &self.kind {
+            Kind::Outside { is_v6, options } => {
+                let family = Family { is_v6: *is_v6, is_tcp: true };
+                options.lock().expect("no panic in it").set_number(family, number, value)
+            }
+            _ => self.socket()?.set_number(number, value),
         }
     }
 

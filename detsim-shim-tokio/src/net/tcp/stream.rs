@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use detsim_executor::OpKind;
-use detsim_net::{How, Options, Socket};
+use detsim_net::{How, Number, Options, Socket};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::net::addr::{ToSocketAddrs, each};
@@ -201,15 +201,16 @@ impl TcpStream {
     /// # Errors
     /// EBADF where its node has stopped.
     pub fn linger(&self) -> io::Result<Option<Duration>> {
-        self.options(|options| options.linger)
+        self.options(Options::linger)
     }
 
-    /// Sets `SO_LINGER`: with zero, closing resets the connection.
+    /// Sets `SO_LINGER`, in whole seconds: with zero, closing resets the connection.
     ///
     /// # Errors
     /// EBADF where its node has stopped.
+    #[deprecated = "dropping a socket that lingers blocks the thread; `set_zero_linger` does not"]
     pub fn set_linger(&self, linger: Option<Duration>) -> io::Result<()> {
-        self.set_options(|options| options.linger = linger)
+        self.set_options(|options| options.set_linger(linger))
     }
 
     /// Closing resets the connection.
@@ -217,23 +218,12 @@ impl TcpStream {
     /// # Errors
     /// EBADF where its node has stopped.
     pub fn set_zero_linger(&self) -> io::Result<()> {
-        self.set_options(|options| options.linger = Some(Duration::ZERO))
+        self.set_options(|options| options.set_linger(Some(Duration::ZERO)))
     }
 
-    /// `IP_TTL`.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    pub fn ttl(&self) -> io::Result<u32> {
-        self.options(|options| options.ttl)
-    }
-
-    /// Sets `IP_TTL`.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
-        self.set_options(|options| options.ttl = ttl)
+    crate::net::methods::numbers! {
+        /// `IP_TTL`.
+        ttl, set_ttl = Ttl;
     }
 
     fn options<R>(&self, look: impl FnOnce(&Options) -> R) -> io::Result<R> {
@@ -242,6 +232,14 @@ impl TcpStream {
 
     fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
         self.socket.set_options(change)
+    }
+
+    fn number(&self, number: Number) -> io::Result<i32> {
+        self.socket.number(number)
+    }
+
+    fn set_number(&self, number: Number, value: i32) -> io::Result<()> {
+        self.socket.set_number(number, value)
     }
 
     // ------------------------------------------------------------ halves

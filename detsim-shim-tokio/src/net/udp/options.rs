@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use detsim_net::Options;
+use detsim_net::{Number, Options};
 
 use super::UdpSocket;
 
@@ -16,23 +16,48 @@ impl UdpSocket {
         self.socket.set_options(change)
     }
 
+    fn number(&self, number: Number) -> io::Result<i32> {
+        self.socket.number(number)
+    }
+
+    fn set_number(&self, number: Number, value: i32) -> io::Result<()> {
+        self.socket.set_number(number, value)
+    }
+
     crate::net::methods::options! {
         /// `SO_BROADCAST`.
         broadcast, set_broadcast: bool = broadcast;
         /// `IP_MULTICAST_LOOP`.
         multicast_loop_v4, set_multicast_loop_v4: bool = multicast_loop_v4;
-        /// `IPV6_MULTICAST_LOOP`.
-        multicast_loop_v6, set_multicast_loop_v6: bool = multicast_loop_v6;
+    }
+
+    crate::net::methods::numbers! {
         /// `IP_MULTICAST_TTL`.
-        multicast_ttl_v4, set_multicast_ttl_v4: u32 = multicast_ttl_v4;
+        multicast_ttl_v4, set_multicast_ttl_v4 = MulticastTtl;
         /// `IPV6_TCLASS`.
-        tclass_v6, set_tclass_v6: u32 = traffic_class;
+        tclass_v6, set_tclass_v6 = TrafficClass;
         /// `IP_TTL`.
-        ttl, set_ttl: u32 = ttl;
+        ttl, set_ttl = Ttl;
         /// `IP_TOS`.
-        tos_v4, set_tos_v4: u32 = tos;
+        tos_v4, set_tos_v4 = Tos;
         /// `IP_TOS`, under its old name.
-        tos, set_tos: u32 = tos;
+        tos, set_tos = Tos;
+    }
+
+    /// `IPV6_MULTICAST_LOOP`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped; EOPNOTSUPP on a socket of IPv4.
+    pub fn multicast_loop_v6(&self) -> io::Result<bool> {
+        self.number(Number::MulticastLoopV6).map(|number| number != 0)
+    }
+
+    /// Sets `IPV6_MULTICAST_LOOP`.
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped; ENOPROTOOPT on a socket of IPv4.
+    pub fn set_multicast_loop_v6(&self, on: bool) -> io::Result<()> {
+        self.set_number(Number::MulticastLoopV6, on.into())
     }
 
     /// `SO_BINDTODEVICE`.

@@ -7,7 +7,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use detsim_net::{Options, Socket};
+use detsim_net::{Number, Options, Socket};
 use libc::{
     IPPROTO_IP, IPPROTO_IPV6, IPPROTO_TCP, SO_BROADCAST, SO_ERROR, SO_KEEPALIVE, SO_LINGER,
     SO_RCVBUF, SO_RCVTIMEO, SO_REUSEADDR, SO_REUSEPORT, SO_SNDBUF, SO_SNDTIMEO, SOL_SOCKET, c_int,
@@ -116,10 +116,6 @@ impl Value {
     fn is_on(self) -> bool {
         self.number != 0
     }
-
-    fn seconds(self) -> Duration {
-        Duration::from_secs(u64::try_from(self.number).unwrap_or(0))
-    }
 }
 
 /// Sets an option; false where it is none of the simulation's.
@@ -130,9 +126,29 @@ fn set(known: &Known, option: (c_int, c_int), value: Value) -> io::Result<bool> 
         known.limits.set(limits);
         return Ok(true);
     }
+    if let Some(number) = number(option) {
+        known.with(|socket| socket.set_number(number, value.number))?;
+        return Ok(true);
+    }
     let mut is_known = true;
     known.with(|socket| socket.set_options(|options| is_known = change(options, option, value)))?;
     Ok(is_known)
+}
+
+/// The option as one that Linux checks.
+fn number(option: (c_int, c_int)) -> Option<Number> {
+    Some(match option {
+        (IPPROTO_TCP, libc::TCP_KEEPIDLE) => Number::KeepIdle,
+        (IPPROTO_TCP, libc::TCP_KEEPINTVL) => Number::KeepInterval,
+        (IPPROTO_TCP, libc::TCP_KEEPCNT) => Number::KeepCount,
+        (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => Number::UserTimeout,
+        (IPPROTO_IP, libc::IP_TTL) => Number::Ttl,
+        (IPPROTO_IP, libc::IP_TOS) => Number::Tos,
+        (IPPROTO_IP, libc::IP_MULTICAST_TTL) => Number::MulticastTtl,
+        (IPPROTO_IPV6, libc::IPV6_TCLASS) => Number::TrafficClass,
+        (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => Number::MulticastLoopV6,
+        _ => return None,
+    })
 }
 
 fn change(options: &mut Options, option: (c_int, c_int), value: Value) -> bool {
@@ -141,28 +157,18 @@ fn change(options: &mut Options, option: (c_int, c_int), value: Value) -> bool {
         (SOL_SOCKET, SO_BROADCAST) => options.broadcast = value.is_on(),
         (SOL_SOCKET, SO_KEEPALIVE) => options.keepalive = value.is_on(),
         (SOL_SOCKET, SO_LINGER) => {
-            let seconds = u64::try_from(value.second).unwrap_or(0);
-            options.linger = value.is_on().then(|| Duration::from_secs(seconds));
+            let seconds = i64::from(value.second).cast_unsigned();
+            options.set_linger(value.is_on().then(|| Duration::from_secs(seconds)));
         }
         (SOL_SOCKET, SO_RCVBUF) => options.set_receive_buffer_size(number),
         (SOL_SOCKET, SO_REUSEADDR) => options.reuse_address = value.is_on(),
         (SOL_SOCKET, SO_REUSEPORT) => options.reuse_port = value.is_on(),
         (SOL_SOCKET, SO_SNDBUF) => options.set_send_buffer_size(number),
         (IPPROTO_TCP, libc::TCP_NODELAY) => options.nodelay = value.is_on(),
-        (IPPROTO_TCP, libc::TCP_KEEPIDLE) => options.keep_idle = value.seconds(),
-        (IPPROTO_TCP, libc::TCP_KEEPINTVL) => options.keep_interval = value.seconds(),
-        (IPPROTO_TCP, libc::TCP_KEEPCNT) => options.keep_count = number,
-        (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
-            options.user_timeout = value.is_on().then(|| Duration::from_millis(u64::from(number)));
-        }
-        (IPPROTO_IP, libc::IP_TTL) => options.ttl = number,
-        (IPPROTO_IP, libc::IP_TOS) => options.tos = number,
         (IPPROTO_IP, libc::IP_RECVERR) | (IPPROTO_IPV6, libc::IPV6_RECVERR) => {
             options.receives_errors = value.is_on();
         }
         (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => options.multicast_loop_v4 = value.is_on(),
-        (IPPROTO_IP, libc::IP_MULTICAST_TTL) => options.multicast_ttl_v4 = number,
-        (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => options.multicast_loop_v6 = value.is_on(),
         (IPPROTO_IPV6, libc::IPV6_V6ONLY) => options.only_v6 = value.is_on(),
         // A node has one interface, which every group is on.
         (IPPROTO_IP, libc::IP_MULTICAST_IF) | (IPPROTO_IPV6, libc::IPV6_MULTICAST_IF) => {}
@@ -208,7 +214,9 @@ fn number_of(socket: &Socket, option: (c_int, c_int)) -> io::Result<Option<c_int
         let error = socket.take_error()?;
         return Ok(Some(error.and_then(|error| error.raw_os_error()).unwrap_or(0)));
     }
-    let seconds = |time: Duration| time.as_secs() as c_int;
+    if let Some(number) = number(option) {
+        return socket.number(number).map(Some);
+    }
     socket.options(|options| {
         Some(match option {
             (SOL_SOCKET, SO_BROADCAST) => c_int::from(options.broadcast),
@@ -218,17 +226,7 @@ fn number_of(socket: &Socket, option: (c_int, c_int)) -> io::Result<Option<c_int
             (SOL_SOCKET, SO_REUSEPORT) => c_int::from(options.reuse_port),
             (SOL_SOCKET, SO_SNDBUF) => options.send_buffer_size() as c_int,
             (IPPROTO_TCP, libc::TCP_NODELAY) => c_int::from(options.nodelay),
-            (IPPROTO_TCP, libc::TCP_KEEPIDLE) => seconds(options.keep_idle),
-            (IPPROTO_TCP, libc::TCP_KEEPINTVL) => seconds(options.keep_interval),
-            (IPPROTO_TCP, libc::TCP_KEEPCNT) => options.keep_count as c_int,
-            (IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => {
-                options.user_timeout.map_or(0, |timeout| timeout.as_millis() as c_int)
-            }
-            (IPPROTO_IP, libc::IP_TTL) => options.ttl as c_int,
-            (IPPROTO_IP, libc::IP_TOS) => options.tos as c_int,
             (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => c_int::from(options.multicast_loop_v4),
-            (IPPROTO_IP, libc::IP_MULTICAST_TTL) => options.multicast_ttl_v4 as c_int,
-            (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => c_int::from(options.multicast_loop_v6),
             (IPPROTO_IPV6, libc::IPV6_V6ONLY) => c_int::from(options.only_v6),
             _ => return None,
         })
