@@ -367,13 +367,8 @@ impl Tasks {
         if slot.queued || slot.group != 0 || !slot.marks.ends_plainly() {
             return None;
         }
-        slot.number = VACANT;
-        slot.outdate();
-        self.alive -= 1;
         let polls = slot.polls;
-        if !slot.is_used_up() {
-            self.free.push(index);
-        }
+        self.vacate(index);
         Some(polls)
     }
 
@@ -383,13 +378,21 @@ impl Tasks {
         let slot = &mut self.slots[index as usize];
         let Slot { queued, node, group, marks, polls, .. } = *slot;
         debug_assert!(slot.body.is_none(), "who ends a task has its body");
-        (slot.queued, slot.number) = (false, VACANT);
+        slot.queued = false;
+        self.vacate(index);
+        Leaves { queued, node, group, free: marks.is_free(), polls }
+    }
+
+    /// A slot has no task any more: its words match nothing from now on.
+    #[inline(always)]
+    fn vacate(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        slot.number = VACANT;
         slot.outdate();
         self.alive -= 1;
         if !slot.is_used_up() {
             self.free.push(index);
         }
-        Leaves { queued, node, group, free: marks.is_free(), polls }
     }
 
     /// Ends the run: every word given out in it goes stale.
