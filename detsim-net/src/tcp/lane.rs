@@ -226,6 +226,14 @@ impl Lane {
         self.data.truncate(self.arrived + self.flight_bytes);
     }
 
+    /// Forgets so many bytes that arrived last, and all behind them: nobody is there to take them.
+    pub(crate) fn refuse(&mut self, bytes: usize) {
+        self.arrived -= bytes;
+        self.data.truncate(self.arrived);
+        self.flight.iter_mut().for_each(|segment| segment.bytes = 0);
+        self.flight_bytes = 0;
+    }
+
     /// Forgets what has not arrived.
     pub(crate) fn drop_flight(&mut self) {
         self.flight.clear();

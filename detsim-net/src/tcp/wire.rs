@@ -308,7 +308,7 @@ impl World {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let other = 1 - side;
         match connection.ends[other].phase {
-            Phase::Gone => return self.refuse(kernel, key, side),
+            Phase::Gone => return self.refuse(kernel, key, side, segment.bytes),
             Phase::SynReceived => self.establish(kernel, key),
             Phase::SynSent | Phase::Established => {}
         }
@@ -341,10 +341,11 @@ impl World {
         }
     }
 
-    /// A host that knows nothing of the connection answers.
-    fn refuse(&mut self, kernel: &mut Kernel, key: ConnectionKey, to: usize) {
+    /// A host that knows nothing of the connection answers. Its program, which may still read what came
+    /// before, gets nothing of it.
+    fn refuse(&mut self, kernel: &mut Kernel, key: ConnectionKey, to: usize, bytes: usize) {
         if let Some(connection) = self.connections.get_mut(key) {
-            connection.lanes[to].drop_unsent();
+            connection.lanes[to].refuse(bytes);
         }
         self.post_reset(kernel, key, to);
     }

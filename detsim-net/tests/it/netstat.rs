@@ -44,7 +44,7 @@ fn the_table_of_sockets_says_who_waits_for_what() {
     expect![[r#"
         node   proto local          peer           state       Recv-Q Send-Q task
         client tcp   10.0.0.1:32768 10.0.0.2:80    ESTABLISHED      0      0 1 "client"
-        client udp   0.0.0.0:53     *              UNCONN           0      0 of ~et/tests/it/probes.rs:144
+        client udp   0.0.0.0:53     *              UNCONN           0      0 of ~et/tests/it/probes.rs:146
         server tcp   0.0.0.0:80     *              LISTEN           1   1024 of ~im-net/tests/it/tcp.rs:55
         server tcp   10.0.0.2:80    10.0.0.1:32768 ESTABLISHED      6      0 not accepted yet
     "#]]

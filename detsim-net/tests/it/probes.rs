@@ -1,7 +1,9 @@
 //! Every fault of sockets fires, changes something, and stands in the trace.
 
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::time::Duration;
 
 use detsim_executor::event::{DropReason, NetEvent};
@@ -10,7 +12,7 @@ use detsim_net::{How, Rule, Socket, Sockets, Verdict};
 
 use expect_test::expect;
 
-use crate::tcp::{Pair, connect, echo, read_to_end, sleep, text, write};
+use crate::tcp::{Pair, accept, connect, echo, listen, read, read_to_end, sleep, text, write};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -257,4 +259,40 @@ fn who_is_isolated_hears_nobody_and_is_heard_by_nobody() {
         let lost = |event| matches!(event, NetEvent::Dropped { why: DropReason::Partition, .. });
         assert!(has(&pair, cut) && has(&pair, lost));
     }
+}
+
+#[test]
+fn what_a_connection_that_is_reset_has_given_is_a_beginning_of_the_stream() {
+    let mut cut = 0;
+    for seed in 0..60 {
+        let pair = Pair::new(seed);
+        pair.net.set_delay_range(50 * MS, 100 * MS);
+        pair.net.set_reset_rate(0.02);
+        let got = Rc::new(RefCell::new(Vec::new()));
+        let into = Rc::clone(&got);
+        let receives = async move {
+            let socket = accept(&listen()).await;
+            // Meanwhile it is reset, and more comes.
+            sleep(3_000 * MS).await;
+            let mut buf = [0; 64];
+            while let Ok(bytes @ 1..) = read(&socket, &mut buf).await {
+                into.borrow_mut().extend_from_slice(&buf[..bytes]);
+            }
+        };
+        pair.run(receives, async {
+            sleep(MS).await;
+            let socket = connect().await.unwrap();
+            for part in text(800).chunks(8) {
+                if write(&socket, part).await.is_err() {
+                    break;
+                }
+                sleep(20 * MS).await;
+            }
+            sleep(5_000 * MS).await;
+        });
+        let got = got.borrow();
+        assert!(text(800).starts_with(&got), "seed {seed}: {got:?}");
+        cut += usize::from(has(&pair, |event| matches!(event, NetEvent::Reset { .. })));
+    }
+    assert!((10..60).contains(&cut), "{cut}");
 }
