@@ -1,15 +1,20 @@
 //! Nodes: the domains of failure.
 //!
-//! Owns: names and states of nodes, and the ready tasks of paused ones. Does not own: what a
+//! Owns: names and states of nodes, and the ready tasks of paused ones; their faults (`faults.rs`,
+//! `trouble.rs`). Does not own: what a
 //! crash does to disks and links (devices hear of it) or the tasks themselves. Invariants: node 0
 //! is the simulation itself and never stops; a task of a node that does not run is parked here and
 //! in no ready set.
 
 mod calendar;
+mod faults;
+mod trouble;
 
 pub use self::calendar::Skew;
+pub use self::faults::NodeFaults;
 
 pub(crate) use self::calendar::Calendar;
+pub(crate) use self::trouble::Trouble;
 
 use crate::event::{Event, NodeChange, NodeId};
 use crate::kernel::Kernel;
@@ -54,11 +59,13 @@ pub(crate) struct Nodes {
     /// Behind those of this run stand some of earlier ones, whose memory is used again.
     entries: Vec<NodeEntry>,
     used: usize,
+    /// Nodes that are made get a clock of what is in store: [`Trouble`].
+    pub(crate) are_in_trouble: bool,
 }
 
 impl Nodes {
     pub(crate) fn reset(&mut self) {
-        self.used = 0;
+        (self.used, self.are_in_trouble) = (0, false);
         self.add("sim");
     }
 
@@ -92,6 +99,11 @@ impl Nodes {
         }
         assert!(self.used < usize::from(u16::MAX), "detsim: more than 65535 nodes");
         self.add(name)
+    }
+
+    /// The one that was made last.
+    pub(crate) fn last(&self) -> NodeId {
+        NodeId(self.used as u16 - 1)
     }
 
     #[inline]

@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::join::{self, Belongs, JoinHandle};
 use crate::kernel::{Kernel, SimConfig};
 use crate::lane::Lane;
+use crate::node::Trouble;
 use crate::queue::{Callback, DeviceId};
 use crate::rng::{Ratio, Stream};
 use crate::run;
@@ -368,7 +369,14 @@ impl Sim {
     /// The node of this name, made where it is new.
     #[track_caller]
     pub fn node(&self, name: impl AsRef<str>) -> Node {
-        let id = self.with(|kernel| kernel.nodes.named(name.as_ref()));
+        let (id, is_new_in_trouble) = self.with(|kernel| {
+            let last = kernel.nodes.last();
+            let id = kernel.nodes.named(name.as_ref());
+            (id, id > last && kernel.nodes.are_in_trouble)
+        });
+        if is_new_in_trouble {
+            Trouble::of(self).set_clock(id);
+        }
         Node { sim: Self::from_shared(Rc::clone(&self.shared)), id }
     }
 

@@ -150,6 +150,11 @@ impl Disks {
         self.call(node, |call| call.disk.set_config(config));
     }
 
+    /// How disks are set up that are made from now on.
+    pub fn defaults(&self) -> DiskConfig {
+        self.state.borrow().defaults
+    }
+
     /// Sets up the disks that are made from now on.
     pub fn set_defaults(&self, config: DiskConfig) {
         self.state.borrow_mut().defaults = config;

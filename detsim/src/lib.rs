@@ -37,6 +37,7 @@
 mod attempt;
 mod config;
 mod console;
+mod environment;
 mod failures;
 mod hook;
 mod interpose;
@@ -59,9 +60,9 @@ mod worker;
 
 pub use detsim_executor::{
     AbortHandle, Anchor, Block, Choice, Choices, Deadline, Deadlock, Device, DeviceId, Event,
-    Failure, JoinError, JoinHandle, Limits, Node, NodeId, Preempt, Ratio, Report, RunHash, Sim,
-    SimConfig, SimTime, Skew, Sleep, Strategy, Stream, TaskNumber, Trace, YieldNow, context,
-    sleep_until, yield_now,
+    Failure, JoinError, JoinHandle, Limits, Node, NodeFaults, NodeId, Preempt, Ratio, Report,
+    RunHash, Sim, SimConfig, SimTime, Skew, Sleep, Strategy, Stream, TaskNumber, Trace, YieldNow,
+    context, sleep_until, yield_now,
 };
 pub use detsim_fs::{
     CrashProfile, DiskConfig, DiskFaults, DiskLatency, Disks, FaultEvent, FaultProfile, FaultStats,
@@ -72,6 +73,7 @@ pub use detsim_net::{
     Cut, LinkSettings, Net, NetFaults, NetLink, NetStats, Network, NodeSet, Order, Partition, Rule,
     RuleGuard, Verdict,
 };
+pub use environment::Environment;
 pub use net::NodeBuilder;
 
 #[doc(hidden)]

@@ -74,6 +74,11 @@ impl Calendar {
         self.offset_ns.saturating_add(drifted_ns)
     }
 
+    /// What it gains in a second, in microseconds.
+    pub(crate) fn drift_ppm(&self) -> i32 {
+        self.drift_ppm
+    }
+
     /// It is off by so much now; its drift stays.
     pub(crate) fn set_offset(&mut self, now: SimTime, offset_ns: i64) {
         (self.offset_ns, self.since) = (offset_ns, now);

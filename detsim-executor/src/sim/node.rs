@@ -184,6 +184,15 @@ impl Node {
         self.note(|| format!("its clock drifts by {drift_ppm} ppm"));
     }
 
+    /// How many microseconds its clock gains in a second; negative where it loses them.
+    ///
+    /// # Panics
+    /// Where the simulation has ended.
+    #[track_caller]
+    pub fn clock_drift(&self) -> i32 {
+        self.sim.with(|kernel| kernel.nodes.entry(self.id).calendar.drift_ppm())
+    }
+
     /// By how much its date is off now.
     ///
     /// # Panics

@@ -11,8 +11,6 @@ use super::Kind;
 use super::incident::{APART, Effect, Incident, LEFT, RIGHT};
 use crate::link::Partition;
 
-/// The longest of the ladder of durations: 2^14 ms.
-const RUNGS: u64 = 15;
 /// How much a slow link takes, at most.
 const SLOWNESS_MAX: u64 = 100;
 
@@ -32,19 +30,8 @@ impl Draws {
         choices.happens(self.domain, self.anchor, ratio)
     }
 
-    /// Half of them from the ladder, of which one rung is within twice of whatever matters; half of
-    /// them near a timer that the program has armed.
     pub(super) fn duration(&mut self, kernel: &mut Kernel) -> Duration {
-        let near = self.happens(kernel.choices(), Ratio::new(1, 2));
-        let pick = self.below(kernel.choices(), 1 << 16, 0);
-        let (rung, share) =
-            (self.below(kernel.choices(), RUNGS, 0), self.below(kernel.choices(), 1_024, 0));
-        let longest = Duration::from_millis(1 << (RUNGS - 1));
-        match kernel.timer_ahead(pick).filter(|_| near) {
-            // Half of it, to twice of it.
-            Some(ahead) => (ahead.min(longest) * (512 + share as u32 * 3 / 2)) / 1_024,
-            None => Duration::from_millis(1 << rung),
-        }
+        kernel.fault_duration(self.domain, self.anchor)
     }
 
     pub(super) fn incidents(
