@@ -4,7 +4,7 @@
 //! Owns: programs of the kind that everybody writes once, right; and [`Bug`], the mistake that is made in
 //! each, to be switched on. Does not know that it is simulated: built without `--cfg detsim` these are
 //! programs on tokio. What they have in common: a stream has no frames of its own, an end of one direction is no
-//! end of the other, a datagram may come twice, and every peer may fall silent at any time.
+//! end of the other, a datagram may come twice, and every peer may fall silent at any time, or die and begin anew.
 
 pub mod chat;
 pub mod gossip;
@@ -19,10 +19,10 @@ pub enum Bug {
     None,
     /// Chat: what one read gives is taken for a line.
     CutLine,
-    /// RPC: the end of the requests is taken for the end of the client.
-    HalfCloseIsHangup,
-    /// HTTP: what came behind a request is thrown away with it.
-    LostPipeline,
+    /// RPC: which calls were carried out is remembered for as long as their connection lasts.
+    ForgottenCalls,
+    /// HTTP: the end of the stream is taken for the end of the body.
+    CutBody,
     /// Gossip: votes that come again are counted again.
     CountedTwice,
 }

@@ -1,11 +1,13 @@
-//! Remote calls in frames with a length before them.
+//! Remote calls in frames with a length before them: payments into accounts.
 //!
-//! Owns: the server ([`serve`]) and a client that sends everything it has, says that this was all, and
-//! takes the answers as they come ([`call_all`]). Invariants: every request that was sent whole is answered
-//! once, in any order, also where the client has closed its direction long before.
+//! Owns: the server ([`serve`]), what it knows ([`Accounts`]), and a client that sends everything it has, says
+//! that this was all, and takes the answers as they come ([`call_all`]). Invariants: every call that was sent whole
+//! is answered once, in any order, also where the client has closed its direction long before; and a call
+//! that comes again, since its answer was lost, is carried out once. Accounts last as long as their server's life.
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,39 +24,70 @@ const ANSWERS_MAX: usize = 16;
 /// What a call takes.
 const CALL_TIME: Duration = Duration::from_millis(5);
 
+/// What a server knows. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Accounts {
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// By client.
+    balances: BTreeMap<u32, u64>,
+    /// What calls were answered with.
+    answers: BTreeMap<(u64, Call), u64>,
+}
+
+/// A payment: the how manieth of which client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Call {
+    client: u32,
+    id: u32,
+}
+
+impl Accounts {
+    /// Carries out a payment, unless that was done before, and gives what the account holds right after it.
+    /// `scope` is where it could have been done: everywhere, or on one connection.
+    fn pay(&self, scope: u64, call: Call, amount: u64) -> u64 {
+        let state = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state.answers.entry((scope, call)).or_insert_with(|| {
+            let balance = state.balances.entry(call.client).or_default();
+            *balance += amount;
+            *balance
+        })
+    }
+}
+
 /// Answers calls, until it cannot take clients any more.
 ///
 /// # Errors
 /// What accepting fails with.
 pub async fn serve(listener: TcpListener, bug: Bug) -> io::Result<()> {
-    loop {
+    let accounts = Accounts::default();
+    for connection in 1.. {
         let (stream, _) = listener.accept().await?;
-        tokio::spawn(attend(stream, bug));
+        let scope = if bug == Bug::ForgottenCalls { connection } else { 0 };
+        tokio::spawn(attend(stream, accounts.clone(), scope));
     }
+    Ok(())
 }
 
-async fn attend(stream: TcpStream, bug: Bug) {
+async fn attend(stream: TcpStream, accounts: Accounts, scope: u64) {
     let (mut read, write) = stream.into_split();
     let (answers, receiver) = mpsc::channel(ANSWERS_MAX);
-    let writer = tokio::spawn(write_answers(write, receiver));
+    tokio::spawn(write_answers(write, receiver));
     while let Ok(Some(frame)) = read_frame(&mut read).await {
-        tokio::spawn(answer(frame, answers.clone()));
-    }
-    if bug == Bug::HalfCloseIsHangup {
-        return writer.abort();
+        let (accounts, answers) = (accounts.clone(), answers.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(CALL_TIME).await;
+            if let Some((call, amount)) = parse(&frame) {
+                let answer = compose(call, accounts.pay(scope, call, amount));
+                // A writer that is gone has no client any more.
+                let _ = answers.send(answer).await;
+            }
+        });
     }
     // The writer goes on until the last call has its answer, and then ends the stream.
-    drop(answers);
-}
-
-/// Carries out one call: it gives back the square of a number.
-async fn answer(mut frame: Vec<u8>, answers: mpsc::Sender<Vec<u8>>) {
-    tokio::time::sleep(CALL_TIME).await;
-    if let Some((id, number)) = parse(&frame) {
-        frame = compose(id, number.wrapping_mul(number));
-        // A writer that is gone has no client any more.
-        let _ = answers.send(frame).await;
-    }
 }
 
 async fn write_answers(mut write: OwnedWriteHalf, mut answers: mpsc::Receiver<Vec<u8>>) {
@@ -67,37 +100,43 @@ async fn write_answers(mut write: OwnedWriteHalf, mut answers: mpsc::Receiver<Ve
     let _ = write.shutdown().await;
 }
 
-/// Calls for each number at once; the answers that came until the server ended the stream, by the places of
-/// the numbers.
+/// Pays all amounts into the account of a client, at once: what it held after each of them, by their
+/// places. Whoever does so again, having got no answer, pays them once all the same, but to a server that has
+/// lost its memory meanwhile.
 ///
 /// # Errors
-/// What the connection fails with.
+/// What the connection fails with, and `UnexpectedEof` where the server ended it too early.
 pub async fn call_all(
     server: impl ToSocketAddrs,
-    numbers: &[u64],
+    client: u32,
+    amounts: &[u64],
 ) -> io::Result<BTreeMap<u32, u64>> {
     let (mut read, mut write) = TcpStream::connect(server).await?.into_split();
-    for (id, number) in (0..).zip(numbers) {
-        write_frame(&mut write, &compose(id, *number)).await?;
+    for (id, amount) in (0..).zip(amounts) {
+        write_frame(&mut write, &compose(Call { client, id }, *amount)).await?;
     }
     write.shutdown().await?;
     let mut answers = BTreeMap::new();
     while let Some(frame) = read_frame(&mut read).await? {
-        let (id, number) = parse(&frame).ok_or(io::ErrorKind::InvalidData)?;
-        if answers.insert(id, number).is_some() {
+        let (call, balance) = parse(&frame).ok_or(io::ErrorKind::InvalidData)?;
+        if answers.insert(call.id, balance).is_some() {
             return Err(io::ErrorKind::InvalidData.into());
         }
     }
-    Ok(answers)
+    // A server that dies ends the stream too.
+    let is_all = answers.len() == amounts.len();
+    if is_all { Ok(answers) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-fn compose(id: u32, number: u64) -> Vec<u8> {
-    [&id.to_le_bytes()[..], &number.to_le_bytes()].concat()
+fn compose(Call { client, id }: Call, number: u64) -> Vec<u8> {
+    [&client.to_le_bytes()[..], &id.to_le_bytes(), &number.to_le_bytes()].concat()
 }
 
-fn parse(frame: &[u8]) -> Option<(u32, u64)> {
-    let (id, number) = frame.split_first_chunk()?;
-    Some((u32::from_le_bytes(*id), u64::from_le_bytes(number.try_into().ok()?)))
+fn parse(frame: &[u8]) -> Option<(Call, u64)> {
+    let (client, rest) = frame.split_first_chunk()?;
+    let (id, number) = rest.split_first_chunk()?;
+    let call = Call { client: u32::from_le_bytes(*client), id: u32::from_le_bytes(*id) };
+    Some((call, u64::from_le_bytes(number.try_into().ok()?)))
 }
 
 /// Reads a frame; `None` where the peer has ended the stream between two.

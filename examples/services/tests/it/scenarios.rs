@@ -1,8 +1,9 @@
-//! What is asked of each service, whatever the network does.
+//! What is asked of each service, whatever befalls its network and its nodes.
 
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use services::chat::Guest;
@@ -12,7 +13,7 @@ use services::{Bug, chat, http, rpc};
 use tokio::join;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::world::{calm, listen, rough, spawn_on, udp};
+use crate::world::{Weather, begin, calm, join_on, listen, udp};
 
 /// How long a client waits before it takes its server for gone.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -33,107 +34,154 @@ async fn until_done<T, F: Future<Output = std::io::Result<T>>>(
     None
 }
 
-/// What guests of a room hear is what guests said, line by line; once the network is well, everybody
-/// hears everybody.
-pub(crate) async fn chat(bug: Bug) {
-    let (listener, room) = listen("room").await;
-    let serving = spawn_on("room", async move { drop(tokio::spawn(chat::serve(listener, bug))) });
-    serving.await;
-    rough();
+/// What guests of a room hear is what guests said, line by line, all of it and in one order for all of them,
+/// for as long as they are in one room; once all is well, everybody hears everybody.
+pub(crate) async fn chat(bug: Bug, weather: Weather) {
+    let room = listen("room", move |listener| chat::serve(listener, bug)).await;
+    let environment = begin(weather);
+    let stays = Stays::default();
     join!(
-        spawn_on("ann", visit(room, "ann")),
-        spawn_on("bob", visit(room, "bob")),
-        spawn_on("cid", visit(room, "cid")),
+        join_on("ann", visit(room, "ann", Arc::clone(&stays))),
+        join_on("bob", visit(room, "bob", Arc::clone(&stays))),
+        join_on("cid", visit(room, "cid", Arc::clone(&stays))),
     );
-    calm();
+    calm(environment);
+    check_stays(&stays.lock().unwrap());
     let talk = || async {
         let (mut ann, mut bob) = (Guest::join(room).await?, Guest::join(room).await?);
-        ann.say("ann 99").await?;
-        while bob.hear().await?.expect("the room is open") != "ann 99" {}
+        ann.say("ann 99 1").await?;
+        while bob.hear().await?.ok_or(std::io::ErrorKind::UnexpectedEof)? != "ann 99 1" {}
         Ok(())
     };
-    until_done(TRIES, talk).await.expect("the room is of no use when the network is well again");
+    until_done(TRIES, talk).await.expect("the room is of no use when all is well again");
 }
 
-/// A guest that says five things, comes back where it was cut off, and listens all the while.
-async fn visit(room: SocketAddr, name: &str) {
-    let mut said = 0;
-    for _ in 0..TRIES {
-        let Ok(Ok(mut guest)) = timeout(PATIENCE, Guest::join(room)).await else { continue };
-        let mut heard = BTreeMap::new();
+/// What guests heard, from when they came in to when they were gone, in turn.
+type Stays = Arc<Mutex<Vec<Vec<String>>>>;
+
+/// A guest that says five things, each of them until it hears it itself, and listens all the while.
+async fn visit(room: SocketAddr, name: &str, stays: Stays) {
+    let (mut said, mut tries) = (0, 0);
+    for _ in 0..2 * TRIES {
+        let Ok(Ok(mut guest)) = timeout(PATIENCE, Guest::join(room)).await else {
+            sleep(Duration::from_millis(300)).await;
+            continue;
+        };
+        let mut heard = Vec::new();
         while said < 5 {
-            said += 1;
-            let line = format!("{name} {said}");
+            tries += 1;
+            let line = format!("{name} {} {tries}", said + 1);
             let Ok(Ok(())) = timeout(PATIENCE, guest.say(&line)).await else { break };
-            if !hear_for(&mut guest, Duration::from_millis(100), &mut heard).await {
+            if !hear_until(&mut guest, PATIENCE, Some(&line), &mut heard).await {
                 break;
             }
+            said += 1;
+            hear_until(&mut guest, Duration::from_millis(200), None, &mut heard).await;
         }
         if said == 5 {
-            hear_for(&mut guest, Duration::from_secs(1), &mut heard).await;
+            hear_until(&mut guest, Duration::from_secs(1), None, &mut heard).await;
+        }
+        stays.lock().unwrap().push(heard);
+        if said == 5 {
             return;
         }
     }
 }
 
-/// Listens for a while; false where there is nobody to listen to any more.
-async fn hear_for(guest: &mut Guest, time: Duration, heard: &mut BTreeMap<String, u32>) -> bool {
+/// Listens for a while, or until a line is heard: whether it was.
+async fn hear_until(
+    guest: &mut Guest,
+    time: Duration,
+    awaited: Option<&str>,
+    heard: &mut Vec<String>,
+) -> bool {
     let until = Instant::now() + time;
-    loop {
-        match timeout_at(until, guest.hear()).await {
-            Err(_) => return true,
-            Ok(Ok(Some(line))) => check_line(&line, heard),
-            Ok(Ok(None) | Err(_)) => return false,
+    while let Ok(Ok(Some(line))) = timeout_at(until, guest.hear()).await {
+        check_line(&line);
+        let is_awaited = awaited == Some(&line);
+        heard.push(line);
+        if is_awaited {
+            return true;
+        }
+    }
+    false
+}
+
+/// A line is what somebody said.
+fn check_line(line: &str) {
+    let words: Vec<&str> = line.split(' ').collect();
+    let number = |word: &str| word.parse::<u32>().ok();
+    let is_said = match words[..] {
+        [name, said, tries] => {
+            let said = number(said).is_some_and(|said| (1..=5).contains(&said));
+            ["ann", "bob", "cid"].contains(&name) && said && number(tries).is_some()
+        }
+        _ => false,
+    };
+    assert!(is_said, "nobody said {line:?}");
+}
+
+/// Every line is another; so who heard the same line was in the same room, and heard the same before and
+/// after it.
+fn check_stays(stays: &[Vec<String>]) {
+    for (at, one) in stays.iter().enumerate() {
+        for other in &stays[at + 1..] {
+            let shared = one.iter().enumerate().find_map(|(here, line)| {
+                other.iter().position(|known| known == line).map(|there| (here, there))
+            });
+            let Some((here, there)) = shared else { continue };
+            let back = here.min(there);
+            let (one, other) = (&one[here - back..], &other[there - back..]);
+            let both = one.len().min(other.len());
+            assert_eq!(one[..both], other[..both], "two guests of a room heard different things");
         }
     }
 }
 
-/// A line is what somebody said, and later than what they said before.
-fn check_line(line: &str, heard: &mut BTreeMap<String, u32>) {
-    let said = line.split_once(' ').filter(|(name, _)| ["ann", "bob", "cid"].contains(name));
-    let said = said.and_then(|(name, number)| Some((name, number.parse::<u32>().ok()?)));
-    let (name, number) = said.unwrap_or_else(|| panic!("nobody said {line:?}"));
-    let before = heard.insert(name.to_owned(), number).unwrap_or(0);
-    assert!((1..=5).contains(&number) && number > before, "{name} said {number} after {before}");
-}
-
-/// A server that ends the stream has answered everything.
-pub(crate) async fn rpc(bug: Bug) {
-    let (listener, server) = listen("server").await;
-    let serving = spawn_on("server", async move { drop(tokio::spawn(rpc::serve(listener, bug))) });
-    serving.await;
-    rough();
-    let client = |count: u64| async move {
-        let numbers: Vec<u64> = (0..count).collect();
-        let answers = until_done(TRIES, || rpc::call_all(server, &numbers)).await;
-        answers.inspect(|answers| check_answers(&numbers, answers)).is_some()
+/// Every payment that was answered was carried out once.
+pub(crate) async fn rpc(bug: Bug, weather: Weather) {
+    let server = listen("server", move |listener| rpc::serve(listener, bug)).await;
+    let environment = begin(weather);
+    let pay = move |client: u32, count: u64| async move {
+        let amounts: Vec<u64> = (1..=count).collect();
+        let paid = until_done(TRIES, || rpc::call_all(server, client, &amounts)).await;
+        paid.inspect(|balances| check_balances(&amounts, balances)).is_some()
     };
-    join!(spawn_on("ann", client(40)), spawn_on("bob", client(7)));
-    calm();
-    assert!(spawn_on("ann", client(20)).await, "no answer when the network is well again");
+    let pay_often = move |client: u32, count: u64| async move {
+        for time in 0..8 {
+            pay(client + time, count).await;
+            sleep(Duration::from_millis(200)).await;
+        }
+    };
+    join!(join_on("ann", pay_often(100, 40)), join_on("bob", pay_often(200, 7)));
+    calm(environment);
+    assert!(join_on("ann", pay(300, 20)).await, "no answer when all is well again");
 }
 
-fn check_answers(numbers: &[u64], answers: &BTreeMap<u32, u64>) {
-    assert_eq!(answers.len(), numbers.len(), "calls without an answer at the end of the stream");
-    for (id, answer) in answers {
-        assert_eq!(*answer, numbers[*id as usize].pow(2), "call {id}");
-    }
+/// In whatever order payments were carried out, the last of them left what all of them come to.
+fn check_balances(amounts: &[u64], balances: &BTreeMap<u32, u64>) {
+    let (all, last) = (amounts.iter().sum::<u64>(), balances.values().max());
+    assert_eq!(last, Some(&all), "an account holds something else than was paid into it");
 }
 
-/// A server that ends the stream has answered everything, in order.
-pub(crate) async fn http(bug: Bug) {
-    let (listener, server) = listen("server").await;
-    let serving = spawn_on("server", async move { drop(tokio::spawn(http::serve(listener, bug))) });
-    serving.await;
-    rough();
-    let client = |count: usize| async move {
+/// Answers are those to the requests, in order, and whole.
+pub(crate) async fn http(bug: Bug, weather: Weather) {
+    let server = listen("server", http::serve).await;
+    let environment = begin(weather);
+    let fetch = move |count: usize| async move {
         let requests = requests(count);
-        let answers = until_done(TRIES, || http::fetch_all(server, &requests)).await;
+        let answers = until_done(TRIES, || http::fetch_all(server, &requests, bug)).await;
         answers.inspect(|answers| check_responses(&requests, answers)).is_some()
     };
-    join!(spawn_on("ann", client(6)), spawn_on("bob", client(3)));
-    calm();
-    assert!(spawn_on("ann", client(5)).await, "no answer when the network is well again");
+    let fetch_often = move |count: usize| async move {
+        for _ in 0..8 {
+            fetch(count).await;
+            sleep(Duration::from_millis(200)).await;
+        }
+    };
+    join!(join_on("ann", fetch_often(6)), join_on("bob", fetch_often(3)));
+    calm(environment);
+    assert!(join_on("ann", fetch(5)).await, "no answer when all is well again");
 }
 
 /// `GET` and `POST` by turns; the last one closes.
@@ -142,53 +190,59 @@ fn requests(count: usize) -> Vec<Message> {
         let closes = n + 1 == count;
         match n % 2 {
             0 => Message { start: format!("GET /{n} HTTP/1.1"), body: Vec::new(), closes },
-            _ => Message { start: "POST / HTTP/1.1".to_owned(), body: vec![b'x'; 300 * n], closes },
+            _ => Message { start: "POST / HTTP/1.1".to_owned(), body: vec![b'x'; 900 * n], closes },
         }
     };
     (0..count).map(request).collect()
 }
 
 fn check_responses(requests: &[Message], answers: &[Message]) {
-    let bodies: Vec<&[u8]> = answers.iter().map(|answer| &*answer.body).collect();
     assert!(answers.iter().all(|a| a.start == "HTTP/1.1 200 OK"), "a request was not understood");
     let wanted = |(n, request): (usize, &Message)| match n % 2 {
         0 => format!("/{n}").into_bytes(),
         _ => request.body.clone(),
     };
     let wanted: Vec<Vec<u8>> = requests.iter().enumerate().map(wanted).collect();
-    assert_eq!(bodies, wanted, "a request without its answer at the end of the stream");
+    for (wanted, answer) in wanted.iter().zip(answers) {
+        let (bytes, all) = (answer.body.len(), wanted.len());
+        assert_eq!(bytes, all, "an answer of which a part is missing");
+        assert!(answer.body == *wanted, "the answer to another request");
+    }
 }
 
-/// Nobody ever counts more than was cast; once the network is well, everybody counts all of it.
-pub(crate) async fn gossip(bug: Bug) {
+/// Nobody ever counts more than was cast; once all is well, everybody counts all of it.
+pub(crate) async fn gossip(bug: Bug, weather: Weather) {
     const NAMES: [&str; 4] = ["ann", "bob", "cid", "dan"];
-    let mut sockets = Vec::new();
-    for name in NAMES {
-        sockets.push(udp(name).await);
-    }
-    let addresses: Vec<SocketAddr> = sockets.iter().map(|(_, address)| *address).collect();
-    let mut peers = Vec::new();
-    for (name, (socket, own)) in NAMES.into_iter().zip(sockets) {
-        let others: Vec<SocketAddr> = addresses.iter().copied().filter(|a| *a != own).collect();
-        let peer = Peer::new(&others, bug);
-        peers.push(peer.clone());
-        spawn_on(name, async move { drop(tokio::spawn(peer.run(socket))) }).await;
-    }
-    rough();
-    let mut cast = 0;
-    for round in 1..=5 {
-        for peer in &peers {
-            peer.cast(round);
-            cast += u64::from(round);
-        }
+    let peers: Arc<Mutex<BTreeMap<usize, Peer>>> = Arc::default();
+    let known = Arc::clone(&peers);
+    let new = move |number: usize, socket, addresses: Vec<SocketAddr>| {
+        let mut others = addresses;
+        others.remove(number);
+        let peer = Peer::new(number as u8, &others, bug);
+        known.lock().unwrap().insert(number, peer.clone());
+        peer.run(socket)
+    };
+    udp(&NAMES, new).await;
+    sleep(Duration::from_millis(200)).await;
+    let cast = |round: u32| {
+        peers.lock().unwrap().values().for_each(|peer| peer.cast(round, round));
+    };
+    let totals = || peers.lock().unwrap().values().map(Peer::total).collect::<Vec<u64>>();
+    let environment = begin(weather);
+    let mut all = 0;
+    for round in 1..=10 {
+        cast(round);
+        all += 4 * u64::from(round);
         sleep(Duration::from_millis(200)).await;
-        assert!(peers.iter().all(|peer| peer.total() <= cast), "more votes than were cast");
+        assert!(totals().iter().all(|total| *total <= all), "more votes than were cast");
     }
-    calm();
-    let totals = || peers.iter().map(Peer::total).collect::<Vec<u64>>();
-    let until = Instant::now() + Duration::from_secs(10);
-    while totals() != [cast; 4] && Instant::now() < until {
-        sleep(Duration::from_millis(100)).await;
+    calm(environment);
+    // What was cast at a peer that died is said again: nobody has confirmed it.
+    let until = Instant::now() + Duration::from_secs(30);
+    while totals() != [all; 4] && Instant::now() < until {
+        (1..=10).for_each(cast);
+        sleep(Duration::from_millis(500)).await;
+        assert!(totals().iter().all(|total| *total <= all), "more votes than were cast");
     }
-    assert_eq!(totals(), [cast; 4], "not everybody counts what was cast");
+    assert_eq!(totals(), [all; 4], "not everybody counts what was cast");
 }
