@@ -87,7 +87,7 @@ impl Package {
         match (numbers.next().flatten(), numbers.next().flatten()) {
             (Some(1), Some(minor)) if minor < MINOR_MIN => Err(Failure::new(format!(
                 "detsim: the graph has tokio {}; the simulation stands on 1.{MINOR_MIN} and newer; \
-                 `cargo update -p tokio`",
+                 `cargo update -p tokio`, or `cargo update` where other crates keep it old",
                 self.version
             ))),
             (Some(1), Some(_)) => Ok(self.library()),
@@ -163,7 +163,7 @@ mod tests {
         check(
             &[("tokio", "1.37.0")],
             expect![
-                "detsim: the graph has tokio 1.37.0; the simulation stands on 1.38 and newer; `cargo update -p tokio`"
+                "detsim: the graph has tokio 1.37.0; the simulation stands on 1.38 and newer; `cargo update -p tokio`, or `cargo update` where other crates keep it old"
             ],
         );
     }

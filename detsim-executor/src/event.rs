@@ -47,7 +47,7 @@ pub struct SetId(pub u32);
 pub struct ChoiceId(pub u32);
 
 /// A number of 64 bits that keeps the alignment of one of 32, so that an event stays small.
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(Rust, packed(4))]
 pub struct Wide(u64);
 
@@ -237,7 +237,7 @@ pub enum DropReason {
 }
 
 /// What can happen to a disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum DiskEvent {
     /// A byte went to the medium wrong.
     Corrupted { node: NodeId, offset: Wide },
@@ -257,7 +257,7 @@ pub enum DiskEvent {
 }
 
 /// A fault of a file system.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum DiskFault {
     /// A bit of what was read had changed on the medium.
     BitRot,

@@ -1,11 +1,15 @@
 //! What the faults of a disk did.
 //!
-//! Owns: [`FaultEvent`], plain data for whoever drains it, [`FaultStats`], its sums, and the events of the
-//! trace that a disk in a run leaves. Does not own: how any of them is shown.
+//! Owns: [`FaultEvent`], plain data for whoever drains it, [`FaultStats`], its sums, and what a disk in a run
+//! leaves there: events of the trace, and its history in the hash of the run. Does not own: how any of them
+//! is shown.
 //!
 //! Invariant: both are made by [`Recorder::note`] alone, so a sum never disagrees with its events.
 
+use std::hash::{Hash, Hasher};
+
 use detsim_executor::event::{DiskEvent, Event, Wide};
+use detsim_executor::rng::{fold, hash_bytes};
 use detsim_executor::{NodeId, Sim};
 
 /// One thing that went wrong on a disk.
@@ -100,9 +104,17 @@ pub(crate) struct Recorder {
     pub(crate) events: Option<Vec<FaultEvent>>,
     /// The run that the disk is in, whose trace tells of it too.
     pub(crate) sim: Option<Sim>,
+    /// All that has happened to the disk in that run.
+    history: u64,
 }
 
 impl Recorder {
+    /// Of a disk of this name in a run.
+    pub(crate) fn of_run(sim: &Sim, name: &str) -> Self {
+        let history = hash_bytes(name.as_bytes());
+        Self { sim: Some(sim.clone()), history, ..Self::default() }
+    }
+
     pub(crate) fn note(&mut self, event: FaultEvent) {
         self.count(event);
         self.trace(|node| event.in_trace(node));
@@ -111,13 +123,24 @@ impl Recorder {
         }
     }
 
-    /// Writes into a disk or a sync of it, where nothing goes wrong.
-    pub(crate) fn trace(&self, event: impl FnOnce(NodeId) -> Option<DiskEvent>) {
+    /// A write that was taken.
+    pub(crate) fn wrote(&mut self, offset: u64, bytes: &[u8]) {
+        if self.sim.is_some() {
+            self.history = digest(self.history, bytes);
+        }
+        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+        self.trace(|node| Some(DiskEvent::Wrote { node, offset: Wide::new(offset), len }));
+    }
+
+    /// What has happened to the disk, whether or not it went wrong.
+    pub(crate) fn trace(&mut self, event: impl FnOnce(NodeId) -> Option<DiskEvent>) {
         let Some(sim) = self.sim.as_ref().filter(|sim| sim.is_alive()) else { return };
+        let history = &mut self.history;
         sim.with(|kernel| {
-            if let Some(event) = event(kernel.current_node()) {
-                kernel.record_with(|_| Event::Disk(event));
-            }
+            let Some(event) = event(kernel.current_node()) else { return };
+            *history = digest(*history, &event);
+            kernel.fold_event(*history);
+            kernel.record_with(|_| Event::Disk(event));
         });
     }
 
@@ -133,6 +156,30 @@ impl Recorder {
             FaultEvent::SkipSync { .. } => stats.skipped_syncs += 1,
             FaultEvent::TearWrite { .. } => stats.torn_writes += 1,
         }
+    }
+}
+
+/// A history that goes on with something.
+fn digest<T: Hash + ?Sized>(history: u64, what: &T) -> u64 {
+    let mut digest = Digest(history);
+    what.hash(&mut digest);
+    digest.finish()
+}
+
+/// The same in every process, unlike std's.
+struct Digest(u64);
+
+impl Hasher for Digest {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.0 = fold(self.0, u64::from_le_bytes(word));
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

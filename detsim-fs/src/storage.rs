@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 
 use detsim_executor::Sim;
-use detsim_executor::event::{DiskEvent, Wide};
+use detsim_executor::event::DiskEvent;
 
 use crate::disk::{Disk, PendingWrite, SIZE_MAX};
 use crate::faults::Faults;
@@ -93,7 +93,7 @@ impl FaultyStorage {
         Self {
             disk: Disk::default(),
             faults: Faults::of_run(sim, name, &profile),
-            recorder: Recorder { sim: Some(sim.clone()), ..Recorder::default() },
+            recorder: Recorder::of_run(sim, name),
             max_size: profile.max_size.min(SIZE_MAX),
         }
     }
@@ -120,8 +120,7 @@ impl FaultyStorage {
             return Err(io::Error::from_raw_os_error(ENOSPC));
         }
         self.disk.write(offset, bytes);
-        let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
-        self.recorder.trace(|node| Some(DiskEvent::Wrote { node, offset: Wide::new(offset), len }));
+        self.recorder.wrote(offset, bytes);
         Ok(bytes.len())
     }
 

@@ -257,6 +257,27 @@ fn a_disk_in_a_run_tells_the_trace_of_it() {
     .assert_debug_eq(&told);
 }
 
+#[test]
+fn what_happens_to_a_disk_is_in_the_hash_of_its_run() {
+    let hash = |seed, name, bytes: &[u8]| {
+        let sim = Sim::new(seed);
+        let profile = FaultProfile { reorder_rate: 0.5, ..FaultProfile::default() };
+        let mut disk = FaultyStorage::in_run(&sim, name, profile);
+        for at in 0..8 {
+            disk.write_at(at * 512, bytes).unwrap();
+        }
+        disk.crash();
+        (sim.run().unwrap().hash, contents(&disk).len())
+    };
+    let (first, len) = hash(1, "n1", b"x");
+    assert_eq!(hash(1, "n1", b"x"), (first, len));
+    assert_ne!(hash(1, "n2", b"x").0, first);
+    assert_ne!(hash(1, "n1", b"y").0, first);
+    // Another seed, of which other writes survive.
+    let (other, _) = (2..).map(|seed| hash(seed, "n1", b"x")).find(|one| one.1 != len).unwrap();
+    assert_ne!(other, first);
+}
+
 fn disk_events(sim: &Sim) -> Vec<String> {
     let moments = sim.trace().moments;
     let told = moments.iter().filter_map(|moment| match moment.event {
