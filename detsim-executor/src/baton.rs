@@ -27,6 +27,7 @@
 //!   where a task is to be dropped, its thread is resumed to unwind ([`Unwound`]).
 //! - a thread that cannot be put aside (in a callback, a destructor of a cancelled task) lets other
 //!   threads that were put aside go on, and nobody else (`host::help`).
+//! - a home thread may stand by while another has the loop of its drive (`baton/home.rs`).
 //! - a pooled thread belongs to its lane, and is parked between two runs. None is made before the first
 //!   poll is put aside: a frozen worker has one thread. One that has run closures runs no others than
 //!   those of one run, which find no thread-locals of another's: it ends before the next run's first.
@@ -37,6 +38,7 @@ mod call;
 mod crew;
 mod fiber;
 mod hold;
+mod home;
 pub(crate) mod host;
 mod pool;
 mod runner;
@@ -52,6 +54,8 @@ pub use self::call::{fail_call, is_gone, is_unwinding, pass_time, wait_for_wake}
 pub(crate) use self::crew::{Crew, Seat};
 pub use self::fiber::keep_threads_apart;
 pub use self::hold::Hold;
+pub(crate) use self::home::stand_by;
+pub use self::home::{AtHome, at_home, is_home};
 pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
 pub(crate) use self::runner::{forget_token, rest};
 pub use self::thread::{
@@ -64,6 +68,7 @@ use std::fmt;
 
 use self::address::Addresses;
 use self::hold::Holds;
+use self::home::Station;
 use self::pool::Pool;
 use crate::SimTime;
 use crate::bound::kernel;
@@ -129,6 +134,9 @@ pub(crate) struct Threads {
     woken: Vec<u32>,
     /// The slot of the task whose poll was put aside on the home thread.
     on_home: Option<u32>,
+    station: Station,
+    /// Tasks that wait for the home thread.
+    for_home: Vec<u64>,
     /// How the last stretch of a resumed thread ended.
     outcome: Option<Outcome>,
     /// Where the last thread stood that was resumed to say so.
@@ -160,6 +168,8 @@ pub(crate) struct Threads {
 pub(crate) struct Drive {
     pub(crate) until: SimTime,
     pub(crate) main: Option<TaskNumber>,
+    /// Another thread than the home one has the loop.
+    pub(crate) apart: bool,
 }
 
 impl Threads {
@@ -186,6 +196,7 @@ impl Threads {
         self.hosts.clear();
         self.woken.clear();
         (self.on_home, self.first) = (None, None);
+        self.for_home.clear();
         (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
         self.addresses.clear();
         self.left_over.append(&mut self.resting);

@@ -48,15 +48,13 @@ fn enter() -> Guard {
     kernel::enter().expect("invariant: the run loop is inside its simulation")
 }
 
-/// Runs until `until`, the end of the task `main`, or until nothing is left.
-pub(crate) fn drive(
-    shared: &Shared,
-    until: SimTime,
-    main: Option<TaskNumber>,
-) -> Result<Report, Failure> {
+/// Runs until the moment that `drive` names, the end of its main task, or until nothing is left.
+pub(crate) fn drive(shared: &Shared, drive: Drive) -> Result<Report, Failure> {
     let lane = here::place().lane.expect("invariant: the run loop is inside its simulation");
-    let drive = Drive { until, main };
     enter().threads.begin(drive);
+    if drive.apart {
+        return baton::stand_by(lane);
+    }
     loop {
         match cycle(lane, shared, drive) {
             Some(ended) => return ended,
@@ -73,7 +71,7 @@ pub(crate) fn cycle(
     shared: &Shared,
     drive: Drive,
 ) -> Option<Result<Report, Failure>> {
-    let Drive { until, main } = drive;
+    let Drive { until, main, .. } = drive;
     let mut place = 0;
     loop {
         let mut kernel = run_ready(lane, shared, drive, &mut place)?;
@@ -153,7 +151,7 @@ fn take_turns(
     place: &mut u32,
     fallen: &Fallen,
 ) -> Option<Guard> {
-    let Drive { until, main } = drive;
+    let Drive { until, main, .. } = drive;
     let (mut kernel, mut known) = (enter(), Plugged::default());
     loop {
         if lane.is_injected() || kernel.queue.is_disturbed(kernel.now_ns) {

@@ -9,6 +9,7 @@ mod node;
 
 pub use node::Node;
 
+use crate::baton::Drive;
 use crate::bound::lease::Lease;
 use crate::choice::Anchor;
 use crate::context;
@@ -267,9 +268,14 @@ impl Sim {
         until: SimTime,
         main: Option<crate::event::TaskNumber>,
     ) -> Result<Report, Failure> {
+        self.drive_as(Drive { until, main, apart: false })
+    }
+
+    #[track_caller]
+    fn drive_as(&self, drive: Drive) -> Result<Report, Failure> {
         assert!(!self.shared.running.replace(true), "{RUNNING}");
         let _running = Running(&self.shared.running);
-        self.inside(|| run::drive(&self.shared, until, main))
+        self.inside(|| run::drive(&self.shared, drive))
     }
 
     /// The bound on steps; reaching it ends the run as a limit, or as a livelock where nothing

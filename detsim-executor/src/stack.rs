@@ -82,6 +82,7 @@ pub fn frames_of_poll(text: &str) -> Vec<Frame<'_>> {
 fn is_poll(frame: &Frame<'_>) -> bool {
     let is_in_slot = |place: &str| place.contains("/slot.rs:") && is_of(place, "detsim-executor");
     frame.function.contains("detsim_executor::slot::Body>::poll")
+        || frame.function.contains("detsim_executor::baton::home::poll_at_home")
         || frame.function == "poll" && frame.place.is_some_and(is_in_slot)
 }
 

@@ -5,7 +5,7 @@
 //! after that, unless its owner drives it too.
 
 use super::Sim;
-use crate::baton::{self, blocking};
+use crate::baton::{self, Drive, at_home, blocking};
 use crate::context;
 use crate::device::Device;
 use crate::failure::Failure;
@@ -68,12 +68,45 @@ impl Sim {
     where
         F: Future + 'static,
     {
+        let _driven = drives.then(|| Driven::new(self, group));
+        self.block_on_as(group, false, site, main)
+    }
+
+    /// The same, where this thread is for `main` and what else is [`at_home`] alone: all others run on
+    /// another.
+    ///
+    /// # Errors
+    /// As [`Self::block_on_in`].
+    #[track_caller]
+    pub fn block_on_apart<F>(
+        &self,
+        group: GroupId,
+        site: &'static Location<'static>,
+        main: F,
+    ) -> Result<Result<F::Output, JoinError>, Failure>
+    where
+        F: Future + 'static,
+    {
+        self.block_on_as(group, true, site, at_home(main))
+    }
+
+    #[track_caller]
+    fn block_on_as<F>(
+        &self,
+        group: GroupId,
+        apart: bool,
+        site: &'static Location<'static>,
+        main: F,
+    ) -> Result<Result<F::Output, JoinError>, Failure>
+    where
+        F: Future + 'static,
+    {
         let belongs =
             Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
         let main = join::spawn(self, main, belongs, site);
         self.with(|kernel| kernel.put_first(main.word()));
-        let _driven = drives.then(|| Driven::new(self, group));
-        let driven = self.drive(SimTime::MAX, Some(main.number()));
+        let drive = Drive { until: SimTime::MAX, main: Some(main.number()), apart };
+        let driven = self.drive_as(drive);
         if driven.is_err() {
             // It may borrow from whoever blocks on it.
             self.inside(|| run::drop_task_of(main.number()));

@@ -218,8 +218,11 @@ impl Shared {
             return detsim_executor::block_on(future);
         }
         let site = Location::caller();
-        let (ended, output) =
-            scoped::lend(future, |main| sim.block_on_in(self.group, false, site, main));
+        let apart = self.settings.kind == Kind::MultiThread && self.group != GroupId::ROOT;
+        let (ended, output) = scoped::lend(future, |main| match apart {
+            true => sim.block_on_apart(self.group, site, main),
+            false => sim.block_on_in(self.group, false, site, main),
+        });
         match (ended, output) {
             (Ok(Ok(())), Some(output)) => output,
             (Ok(Err(error)), _) => unwind(error),

@@ -8,7 +8,7 @@
 
 use crate::runtime::{Id, Kind, Runtime, scope, world};
 use crate::task::JoinHandle;
-use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context, group};
+use detsim_executor::{GroupId, Kernel, Sim, TaskTag, context, group, threads};
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::future::Future;
@@ -84,7 +84,11 @@ impl Set {
     #[track_caller]
     fn spawn<F: Future + 'static>(&self, future: F) -> JoinHandle<F::Output> {
         let sim = self.sim().expect("detsim: a LocalSet was used in another run than its tasks'");
-        JoinHandle::new(sim.spawn_in(self.place().1, future))
+        let group = self.place().1;
+        JoinHandle::new(match threads::is_home() {
+            true => sim.spawn_in(group, threads::at_home(future)),
+            false => sim.spawn_in(group, future),
+        })
     }
 }
 

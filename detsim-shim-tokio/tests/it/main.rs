@@ -3,6 +3,7 @@
 #![cfg(detsim)]
 
 mod abuse;
+mod apart;
 mod barrier;
 mod blocking;
 mod broadcast;
