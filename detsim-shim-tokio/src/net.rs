@@ -13,6 +13,7 @@ pub(crate) mod descriptor;
 mod halves;
 mod lookup_host;
 mod methods;
+mod raw;
 pub(crate) mod ready;
 pub mod tcp;
 mod udp;

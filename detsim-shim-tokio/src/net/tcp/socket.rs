@@ -4,7 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use detsim_executor::OpKind;
 use detsim_net::{Family, Number, Options, Socket};
 
 use crate::context::missing;
-use crate::net::descriptor::{Descriptor, check_device, no_peer, taken};
+use crate::net::descriptor::{Descriptor, check_device, into_fd, no_peer, taken};
 use crate::net::ready::point;
 use crate::net::tcp::listener::TcpListener;
 use crate::net::tcp::stream::TcpStream;
@@ -214,6 +214,14 @@ impl TcpSocket {
         let (socket, descriptor) = self.into_socket()?;
         socket.listen(backlog)?;
         Ok(TcpListener::new(socket, descriptor))
+    }
+
+    /// Its descriptor, with the simulated socket behind it where there is one yet.
+    pub(in crate::net) fn into_fd(self) -> io::Result<OwnedFd> {
+        match self.kind {
+            Kind::Simulated(socket) => into_fd(socket, "TcpSocket"),
+            Kind::Outside { .. } | Kind::Refused => self.descriptor.fd().try_clone_to_owned(),
+        }
     }
 
     /// A simulated socket in place of one of std that is not connected, bound to the same address where

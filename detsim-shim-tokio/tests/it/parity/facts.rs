@@ -21,6 +21,8 @@ type Both = u8;
 type One = std::cell::Cell<u8>;
 type Neither = std::rc::Rc<u8>;
 
+type Fd = std::os::fd::OwnedFd;
+
 macro_rules! types {
     ($($($path:ident)::+ $(<$($generics:ty),+>)?),+ $(,)?) => {
         vec![$( fact!(
@@ -75,6 +77,35 @@ pub(in crate::parity) fn types() -> Vec<Fact> {
         sync::watch::Receiver<One>, sync::watch::Receiver<Neither>, sync::watch::Sender<Both>,
         sync::watch::Sender<One>, sync::watch::Sender<Neither>, sync::watch::error::RecvError,
         sync::watch::error::SendError<One>,
+        net::TcpListener, net::TcpSocket, net::TcpStream, net::UdpSocket, net::UnixDatagram,
+        net::UnixListener, net::UnixSocket, net::UnixStream, net::tcp::OwnedReadHalf,
+        net::tcp::OwnedWriteHalf, net::tcp::ReuniteError, net::unix::OwnedReadHalf,
+        net::unix::OwnedWriteHalf, net::unix::ReuniteError, net::unix::SocketAddr,
+        net::unix::UCred, net::unix::pipe::OpenOptions, net::unix::pipe::Receiver,
+        net::unix::pipe::Sender, fs::DirBuilder, fs::DirEntry, fs::File, fs::FileTimes,
+        fs::OpenOptions, fs::ReadDir, io::Stderr, io::Stdin, io::Stdout,
+        io::unix::AsyncFd<Fd>, io::unix::AsyncFdRegisterError<Fd>,
+        io::unix::TryIoError, process::Command,
+    ]
+}
+
+macro_rules! borrows {
+    ($($type:ty),+ $(,)?) => {
+        vec![$( fact!(stringify!($type), Probe::<$type>(PhantomData)) ),+]
+    };
+}
+
+/// Halves and guards that borrow.
+pub(in crate::parity) fn halves() -> Vec<Fact> {
+    use tokio::io::unix::{AsyncFdReadyGuard, AsyncFdReadyMutGuard};
+    use tokio::net::{tcp, unix};
+    borrows![
+        AsyncFdReadyGuard<'static, Fd>,
+        AsyncFdReadyMutGuard<'static, Fd>,
+        tcp::ReadHalf<'static>,
+        tcp::WriteHalf<'static>,
+        unix::ReadHalf<'static>,
+        unix::WriteHalf<'static>,
     ]
 }
 
