@@ -73,10 +73,50 @@ unsafe fn wait_between_runs(words: Words) -> Option<isize> {
     if !waits || std::thread::panicking() {
         return None;
     }
+    // SAFETY: the caller vouches for its call.
+    if threads::is_over()
+        && let Some(waited) = unsafe { wait_after_failure(words) }
+    {
+        return Some(waited);
+    }
     // SAFETY: the caller vouches for its call, which lasts as long as the wait.
     match threads::blocked(move || unsafe { call(words) })? {
         Ok(waited) => Some(waited),
         Err(failure) => panic!("{failure}"),
+    }
+}
+
+/// How long a thread whose run has failed waits for others. It may share locks with all threads of the
+/// process, who print stacks under some of them, and a busy machine stops whoever has one.
+const FAILED_WAIT: Duration = Duration::from_secs(5);
+
+/// The wait of a thread whose run has failed: nobody of the run ends it, but others may. `None` where
+/// nobody did.
+///
+/// # Safety
+/// As of the call.
+unsafe fn wait_after_failure(words: Words) -> Option<isize> {
+    let [_, operation, _, fourth, ..] = words;
+    let realtime = operation as libc::c_int & libc::FUTEX_CLOCK_REALTIME != 0;
+    // SAFETY: the caller vouches for the time.
+    let timeout = unsafe {
+        match operation as libc::c_int & libc::FUTEX_CMD_MASK {
+            libc::FUTEX_WAIT => relative(fourth),
+            _ => absolute(fourth, realtime),
+        }
+    };
+    let limit = timeout.unwrap_or(FAILED_WAIT).min(FAILED_WAIT);
+    let time = libc::timespec {
+        tv_sec: limit.as_secs() as libc::time_t,
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    // SAFETY: as of the caller.
+    let in_vain = unsafe { waits_in_vain(words, &time) };
+    let timed_out = -(libc::ETIMEDOUT as isize);
+    match timeout {
+        _ if !in_vain => Some(0),
+        Some(timeout) if timeout <= limit => Some(timed_out),
+        _ => None,
     }
 }
 
@@ -117,14 +157,11 @@ unsafe fn is_others(words: Words) -> bool {
 ///
 /// # Safety
 /// As of the call, which waits.
-unsafe fn waits_in_vain(
-    [address, operation, value, ..]: Words,
-    limit: &'static libc::timespec,
-) -> bool {
+unsafe fn waits_in_vain([address, operation, value, ..]: Words, limit: &libc::timespec) -> bool {
     let private = operation & libc::FUTEX_PRIVATE_FLAG as usize;
     let limit = std::ptr::from_ref(limit).expose_provenance();
     let words = [address, libc::FUTEX_WAIT as usize | private, value, limit, 0, 0];
-    // SAFETY: the caller vouches for the word, and the time is a constant.
+    // SAFETY: the caller vouches for the word, and the time outlives the call.
     unsafe { raw(libc::SYS_futex, words) == -(libc::ETIMEDOUT as isize) }
 }
 
@@ -206,4 +243,40 @@ unsafe fn absolute(address: usize, realtime: bool) -> Option<Duration> {
     // SAFETY: as of the caller.
     let deadline = unsafe { relative(address) }?;
     Some(deadline.saturating_sub(clock::now(realtime)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use detsim_executor::{RunHash, Sim};
+
+    static OF_ALL: AtomicU32 = AtomicU32::new(1);
+
+    /// What the call gives where the word is no longer what its caller has seen, and the run with it.
+    fn run(word: Option<&'static AtomicU32>) -> (Option<isize>, RunHash) {
+        let sim = Sim::new(1);
+        let waited = sim.block_on(async move {
+            let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+            let words =
+                |word: &AtomicU32| [word.as_ptr().expose_provenance(), operation, 0, 0, 0, 0];
+            // SAFETY: the word lives for good, and there is no time.
+            word.map(|word| unsafe { call(words(word)) })
+        });
+        (waited.unwrap(), sim.hash())
+    }
+
+    #[test]
+    fn what_threads_outside_do_with_locks_of_the_whole_process_reaches_no_run() {
+        let (_, without) = run(None);
+        assert_eq!(
+            run(Some(&OF_ALL)),
+            (Some(0), without),
+            "it looks again, and nothing has happened"
+        );
+        // Any other lock is the run's own.
+        let own: &'static AtomicU32 = Box::leak(Box::new(AtomicU32::new(1)));
+        let (waited, with) = run(Some(own));
+        assert_eq!(waited, Some(-(libc::EAGAIN as isize)));
+        assert_ne!(with, without);
+    }
 }
