@@ -4,6 +4,7 @@
 //! own: the gate (`lane.rs`). When it arrives is up to the system's threads: no such run is replayed, and
 //! it says so as of any other use from elsewhere.
 
+use crate::baton::visit::Visitor;
 use crate::bound::kernel;
 use crate::event::NodeId;
 use crate::group::GroupId;
@@ -23,6 +24,8 @@ pub(crate) struct Arrival {
     site: &'static Location<'static>,
     group: GroupId,
     free: bool,
+    /// It is a thread that visits the run.
+    visits: bool,
 }
 
 /// Whether the run of this id, of whatever thread, has not ended.
@@ -46,7 +49,8 @@ where
 {
     let site = Location::caller();
     let (task, handle) = slot::sent(run, future, site);
-    let arrival = Arrival { task, type_name: type_name::<F>(), site, group, free };
+    let type_name = type_name::<F>();
+    let arrival = Arrival { task, type_name, site, group, free, visits: false };
     let number = Lane::send(run, arrival).unwrap_or_else(|arrival| {
         arrival.lose();
         0
@@ -55,15 +59,27 @@ where
 }
 
 impl Arrival {
+    /// The task of a thread that visits a run.
+    pub(crate) fn of_visitor(run: u64, visitor: Visitor, site: &'static Location<'static>) -> Self {
+        let (task, handle) = slot::sent(run, visitor, site);
+        drop(JoinHandle::of(handle, u32::MAX));
+        let type_name = type_name::<Visitor>();
+        Self { task, type_name, site, group: GroupId::ROOT, free: false, visits: true }
+    }
+
     /// It becomes a task. For the run loop, between two polls.
     pub(crate) fn arrive(self) {
-        let Self { task, type_name, site, group, free } = self;
+        let Self { task, type_name, site, group, free, visits } = self;
         let (node, group) = (Some(NodeId::NONE), Some(group));
-        let belongs = Belongs { node, group, free, ..Belongs::default() };
+        let name = if visits { "a visiting thread" } else { "" };
+        let belongs = Belongs { name, node, group, free, ..Belongs::default() };
         let mut kernel = kernel::enter().expect("invariant: the run loop is inside its simulation");
         kernel.clear_current();
         let (slot, lives) = kernel.enroll(type_name, &belongs, site);
         let word = kernel.tasks.word(slot);
+        if visits {
+            kernel.threads.visitors.push(word);
+        }
         let (body, aborted) = task.arrive(word);
         kernel.tasks.embody(slot, body);
         if aborted {

@@ -104,6 +104,16 @@ pub fn blocked<R: 'static>(f: impl FnOnce() -> R + 'static) -> Option<Result<R, 
     }
 }
 
+/// Whether this thread attends to a run that goes on.
+pub fn attends() -> bool {
+    attended().is_some_and(|sim| sim.with(|kernel| kernel.failure.is_none()))
+}
+
+/// Whether the run that this thread attends to has failed: nothing in it ends a wait any more.
+pub fn is_over() -> bool {
+    attended().is_some_and(|sim| sim.with(|kernel| kernel.failure.is_some()))
+}
+
 #[track_caller]
 fn unwind(error: JoinError) -> ! {
     match error.try_into_panic() {
@@ -171,6 +181,8 @@ mod tests {
         let word = 0_u32;
         let address = std::ptr::from_ref(&word).addr();
         let wait = move || threads::wait_at(address, u32::MAX, None, || true);
+        assert!(!is_over());
         assert_eq!(blocked(wait).unwrap().unwrap_err().verdict(), "deadlock");
+        assert!(is_over());
     }
 }

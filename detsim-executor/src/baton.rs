@@ -44,6 +44,7 @@ mod pool;
 mod runner;
 mod signal;
 mod thread;
+pub(crate) mod visit;
 
 pub use self::address::{
     Woken, is_programs, is_waited_for_elsewhere, move_waits, sleep, wait_at, wake_at,
@@ -57,11 +58,15 @@ pub use self::hold::Hold;
 pub(crate) use self::home::stand_by;
 pub use self::home::{AtHome, at_home, is_home};
 pub(crate) use self::host::{Aborts, Outcome, after_poll, returned};
+pub use self::runner::end_workers;
 pub(crate) use self::runner::{forget_token, rest};
 pub use self::thread::{
     Ticket, begin as begin_thread, cancel as cancel_thread, join as join_thread,
     leave as leave_thread,
 };
+
+pub(crate) use self::visit::bar_visitors;
+pub use self::visit::{Barred, abandon, visit};
 
 use std::any::Any;
 use std::fmt;
@@ -135,6 +140,8 @@ pub(crate) struct Threads {
     /// The slot of the task whose poll was put aside on the home thread.
     on_home: Option<u32>,
     station: Station,
+    /// Tasks of threads that belong to no run.
+    pub(crate) visitors: Vec<u64>,
     /// Tasks that wait for the home thread.
     for_home: Vec<u64>,
     /// How the last stretch of a resumed thread ended.
@@ -170,6 +177,8 @@ pub(crate) struct Drive {
     pub(crate) main: Option<TaskNumber>,
     /// Another thread than the home one has the loop.
     pub(crate) apart: bool,
+    /// It is over when no thread visits the run.
+    pub(crate) for_visitors: bool,
 }
 
 impl Threads {
@@ -197,6 +206,7 @@ impl Threads {
         self.woken.clear();
         (self.on_home, self.first) = (None, None);
         self.for_home.clear();
+        self.visitors.clear();
         (self.outcome, self.drive, self.ended, self.cancels) = (None, None, None, 0);
         self.addresses.clear();
         self.left_over.append(&mut self.resting);

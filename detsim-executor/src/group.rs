@@ -284,6 +284,12 @@ impl Kernel {
         self.groups.get(group).map_or(0, |group| group.alive)
     }
 
+    /// Whether a group takes tasks that is not the run's own, and beside which `is_meant` was put.
+    pub fn has_open(&self, is_meant: impl Fn(&Label) -> bool) -> bool {
+        let mut others = self.groups.entries.iter().skip(1);
+        others.any(|group| group.is_open && group.label.as_ref().is_some_and(&is_meant))
+    }
+
     /// What was put beside the group.
     pub fn label(&self, group: GroupId) -> Option<&Label> {
         self.groups.get(group)?.label.as_ref()

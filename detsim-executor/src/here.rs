@@ -188,6 +188,30 @@ pub fn is_started() -> bool {
     HERE.with(|here| here.started.get())
 }
 
+/// What a thread is to the run that it is in.
+pub(crate) struct Standing {
+    seat: Option<(u64, &'static Seat)>,
+    may_block: bool,
+    started: bool,
+}
+
+impl Standing {
+    /// Of one that visits the run of a lane.
+    pub(crate) fn visitor(lane: u64, seat: &'static Seat) -> Self {
+        Self { seat: Some((lane, seat)), may_block: true, started: true }
+    }
+}
+
+/// This thread is that from now on; what it was before.
+pub(crate) fn stand(standing: Standing) -> Standing {
+    let Standing { seat, may_block, started } = standing;
+    HERE.with(|here| Standing {
+        seat: here.seat.replace(seat),
+        may_block: here.may_block.replace(may_block),
+        started: here.started.replace(started),
+    })
+}
+
 /// See [`Here::dropping`].
 pub(crate) fn dropping() -> Option<u32> {
     HERE.with(|here| here.dropping.get())

@@ -56,6 +56,9 @@ pub struct SimConfig {
     pub preempt: Preempt,
     /// A panic in a task whose handle is gone is no failure of the run, as it is none to tokio.
     pub forgives_panics: bool,
+    /// Threads that are no part of the run may use it, also where none has so far: one with nothing to do
+    /// waits for them a while before it is a deadlock.
+    pub expects_others: bool,
     /// Take these choices and defaults for all others, instead of the seed's.
     pub replay: Option<Vec<Choice>>,
 }
@@ -127,6 +130,8 @@ pub struct Kernel {
     pub(crate) watchers: u32,
     /// Nobody is to hear of a panic in a task whose handle is gone.
     forgives: bool,
+    /// See [`SimConfig::expects_others`].
+    pub(crate) expects_others: bool,
     pub(crate) threads: Threads,
     shared: Weak<Shared>,
 }
@@ -157,6 +162,7 @@ impl Kernel {
         self.stops = 0;
         self.set_probing(false);
         (self.rests, self.watchers, self.forgives) = (0, 0, config.forgives_panics);
+        self.expects_others = config.expects_others;
         self.last_run = NO_TASK;
         self.settle();
     }

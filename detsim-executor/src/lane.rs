@@ -17,7 +17,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::arrival::Arrival;
-use crate::baton::{Crew, Seat};
+use crate::baton::visit::Abandoned;
+use crate::baton::{Barred, Crew, Seat};
 use crate::bound::escape::{Escape, Use, note};
 use crate::bound::protocol::{Bias, UNBOUND};
 use crate::kernel::Kernel;
@@ -48,6 +49,12 @@ pub(crate) struct Gate {
     arrivals: Vec<Arrival>,
     /// How many tasks were sent here.
     sent: u32,
+    /// Threads that visit the run, or are about to.
+    visitors: u32,
+    /// Why nobody may visit the run any more.
+    barred: Option<String>,
+    /// The run, where nobody of its own is left to drive it, and nobody does.
+    abandoned: Option<Abandoned>,
     pub(crate) escapes: Vec<Escape>,
 }
 
@@ -93,7 +100,7 @@ impl Lane {
         gate.wakes.clear();
         gate.aborts.clear();
         gate.escapes.clear();
-        gate.sent = 0;
+        (gate.sent, gate.visitors, gate.barred) = (0, 0, None);
         let lost = std::mem::take(&mut gate.arrivals);
         self.injected.store(false, Relaxed);
         drop(gate);
@@ -193,6 +200,59 @@ impl Lane {
         lane.injected.store(true, Release);
         lane.bell.notify_all();
         Ok(before)
+    }
+
+    /// Sends the task of a thread that visits the run of this id, which is to be driven where it comes back;
+    /// the task comes back where that has ended or failed.
+    pub(crate) fn admit(run: u64, arrival: Arrival) -> Result<Option<Abandoned>, Arrival> {
+        let Some(lane) = Self::of_id(run) else { return Err(arrival) };
+        let mut gate = lane.bias.gate();
+        if !lane.bias.is_live(&mut gate, run) || gate.barred.is_some() {
+            drop(gate);
+            return Err(arrival);
+        }
+        gate.arrivals.push(arrival);
+        gate.visitors += 1;
+        let abandoned = gate.abandoned.take();
+        lane.note(&mut gate, Use::Spawn, "runtime", None);
+        lane.injected.store(true, Release);
+        lane.bell.notify_all();
+        Ok(abandoned)
+    }
+
+    pub(crate) fn dismiss_visitor(&self) {
+        self.bias.gate().visitors -= 1;
+    }
+
+    pub(crate) fn has_visitors(&self) -> bool {
+        self.bias.gate().visitors > 0
+    }
+
+    /// The run has failed: nobody comes in any more.
+    pub(crate) fn bar(&self, failure: String) {
+        let lost = {
+            let mut gate = self.bias.gate();
+            gate.barred.get_or_insert(failure);
+            std::mem::take(&mut gate.arrivals)
+        };
+        lost.into_iter().for_each(Arrival::lose);
+    }
+
+    /// Why nobody may visit the run of this id.
+    pub(crate) fn barred(&self, run: u64) -> Barred {
+        let mut gate = self.bias.gate();
+        let failure = gate.barred.clone().filter(|_| self.bias.is_live(&mut gate, run));
+        failure.map_or(Barred::Over, Barred::Failed)
+    }
+
+    /// Nobody of its own is left to drive the run. It comes back where it has visitors.
+    pub(crate) fn abandon(&self, abandoned: Abandoned) -> Option<Abandoned> {
+        let mut gate = self.bias.gate();
+        if gate.visitors > 0 {
+            return Some(abandoned);
+        }
+        gate.abandoned = Some(abandoned);
+        None
     }
 
     /// Whether the run of this id has not ended.

@@ -41,7 +41,8 @@ const OUTSIDE_WAIT: Duration = Duration::from_secs(10);
 const LOCK_WAIT: Duration = Duration::from_millis(200);
 
 /// The same where it is the thread itself that waits, between two runs: it may share locks with all others
-/// of the process, who print stacks under some of them.
+/// of the process, who print stacks under some of them. And in a run whose runtimes any thread may have been
+/// given.
 const ATTENDED_WAIT: Duration = Duration::from_secs(2);
 
 fn enter() -> Guard {
@@ -81,6 +82,9 @@ pub(crate) fn cycle(
             return Some(Err(shared.failed()));
         }
         if main.is_some_and(|main| !kernel.is_alive(main, &mut place)) {
+            return Some(Ok(kernel.report()));
+        }
+        if drive.for_visitors && !lane.has_visitors() {
             return Some(Ok(kernel.report()));
         }
         kernel.rests += 1;
@@ -289,6 +293,8 @@ fn wait_outside(lane: &'static Lane) -> bool {
     }
     let limit = if lane.has_escapes() || lane.is_injected() {
         OUTSIDE_WAIT
+    } else if enter().expects_others {
+        ATTENDED_WAIT
     } else if !enter().threads.addresses.is_empty() {
         if enter().threads.attended { ATTENDED_WAIT } else { LOCK_WAIT }
     } else {

@@ -9,7 +9,7 @@ mod node;
 
 pub use node::Node;
 
-use crate::baton::Drive;
+use crate::baton::{self, Drive};
 use crate::bound::lease::Lease;
 use crate::choice::Anchor;
 use crate::context;
@@ -268,14 +268,14 @@ impl Sim {
         until: SimTime,
         main: Option<crate::event::TaskNumber>,
     ) -> Result<Report, Failure> {
-        self.drive_as(Drive { until, main, apart: false })
+        self.drive_as(Drive { until, main, apart: false, for_visitors: false })
     }
 
     #[track_caller]
-    fn drive_as(&self, drive: Drive) -> Result<Report, Failure> {
+    pub(crate) fn drive_as(&self, drive: Drive) -> Result<Report, Failure> {
         assert!(!self.shared.running.replace(true), "{RUNNING}");
         let _running = Running(&self.shared.running);
-        self.inside(|| run::drive(&self.shared, drive))
+        self.inside(|| run::drive(&self.shared, drive).inspect_err(|_| baton::bar_visitors()))
     }
 
     /// The bound on steps; reaching it ends the run as a limit, or as a livelock where nothing

@@ -8,11 +8,11 @@
 //! own account.
 
 pub use crate::arrival::{lives_elsewhere, spawn_from_elsewhere};
-pub use crate::attend::{Aside, aside, attend, blocked, inside};
+pub use crate::attend::{Aside, aside, attend, attends, blocked, inside, is_over};
 pub use crate::baton::{
-    AtHome, Ticket, Woken, at_home, begin_thread, cancel_thread, fail_call, is_gone, is_home,
-    is_programs, is_unwinding, is_waited_for_elsewhere, join_thread, keep_threads_apart,
-    leave_thread, move_waits, pass_time, sleep, wait_at, wait_for_wake, wake_at,
-    wake_from_elsewhere, yield_thread,
+    AtHome, Barred, Ticket, Woken, abandon, at_home, begin_thread, cancel_thread, end_workers,
+    fail_call, is_gone, is_home, is_programs, is_unwinding, is_waited_for_elsewhere, join_thread,
+    keep_threads_apart, leave_thread, move_waits, pass_time, sleep, visit, wait_at, wait_for_wake,
+    wake_at, wake_from_elsewhere, yield_thread,
 };
 pub use crate::here::{OutsideMark, is_outside, is_started, outside};

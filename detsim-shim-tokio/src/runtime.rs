@@ -4,9 +4,11 @@
 //! the run of a thread that nobody opened. Does not own: tasks and the order in which they run, which
 //! are the kernel's; a runtime is a group of tasks there.
 //!
-//! A `multi_thread` runtime has no threads: its tasks run on the one of the run, and may be stopped
-//! before every operation, which is more than threads would do to them. The tasks of a `current_thread`
-//! runtime run while somebody blocks on it, and let others run only where they wait.
+//! A `multi_thread` runtime has one thread: its tasks take turns, and may be stopped before every operation,
+//! which is more than several would do to them. Who blocks on it does so on another, as programs see by
+//! their thread-locals; only the runtime of the run itself (`#[tokio::test]`, `#[tokio::main]`) has its tasks
+//! on the thread of the run. The tasks of a `current_thread` runtime run while somebody blocks on it, and
+//! let others run only where they wait.
 
 mod builder;
 mod handle;

@@ -78,6 +78,8 @@ pub fn implicit() -> Sim {
     let options = RunOptions { strategy: config.strategy, ..RunOptions::default() };
     let mut of_sim = sim_config(&spec, &options);
     of_sim.forgives_panics = true;
+    // A worker has one thread.
+    of_sim.expects_others = crate::worker::serve::serving().is_none();
     Sim::with_config(config.seed.unwrap_or(0), of_sim)
 }
 

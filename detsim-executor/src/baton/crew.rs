@@ -87,6 +87,12 @@ impl Seat {
         let _never_panicked = thread.join();
     }
 
+    /// Tells a thread that waits for its first turn that there is none.
+    pub(super) fn bar(&self) {
+        self.order.store(Order::Leave as u8, Release);
+        self.signal.raise();
+    }
+
     /// Whether a thread that is made now is to have a seat of this kind.
     pub(super) fn is_wanted(&self) -> bool {
         self.fiber.is_some() == super::fiber::are_wanted()

@@ -3,8 +3,9 @@
 //! Owns: [`Hold`], and when one is worth it. Does not own: how often tasks are stopped (the scheduler
 //! draws that, for stops of all kinds). Invariants: a hold is taken outside of every section, never by
 //! a thread that unwinds, never where nobody else could run; a run that takes many takes fewer and
-//! fewer, so that their price, a quarter of a microsecond each and several where threads cannot share one
-//! of the system, is bounded.
+//! fewer, so that their price is bounded: a fifth of a microsecond of processor time each, and about six
+//! where threads cannot share one of the system (`baton/fiber.rs` says where that is), pinned to one
+//! processor or not.
 
 use std::panic::Location;
 

@@ -22,11 +22,25 @@ use crate::sim::Report;
 /// The seat of a thread that goes on with the loop: an idle one, made where there is none.
 pub(super) fn idle(lane: &'static Lane) -> &'static Seat {
     let idle = enter().threads.idle.pop();
-    idle.unwrap_or_else(|| {
-        let seat = Box::leak(Box::new(Seat::pooled()));
-        drop(start(lane, seat));
-        seat
-    })
+    idle.unwrap_or_else(|| fresh(lane))
+}
+
+/// The seat of a thread that has just been made.
+fn fresh(lane: &'static Lane) -> &'static Seat {
+    let seat = vacant().unwrap_or_else(|| Box::leak(Box::new(Seat::pooled())));
+    seat.keep(start(lane, seat));
+    seat
+}
+
+/// Has the threads end that have gone on with loops, and their thread-locals with them: the workers of a
+/// runtime that is shut down. For the thread that drives the run, where no task runs.
+pub fn end_workers() {
+    let lane = super::lane();
+    if seat(lane).is(&lane.home) {
+        let idle = mem::take(&mut enter().threads.idle);
+        idle.iter().for_each(|seat| seat.send_off());
+        enter().threads.vacant.extend(idle);
+    }
 }
 
 /// The seat of a thread that runs a closure: one that has done so in this run, made where none is idle.
@@ -37,11 +51,7 @@ pub(super) fn for_closure(lane: &'static Lane) -> &'static Seat {
     };
     left_over.iter().for_each(|seat| seat.send_off());
     enter().threads.vacant.extend(left_over);
-    resting.unwrap_or_else(|| {
-        let seat = vacant().unwrap_or_else(|| Box::leak(Box::new(Seat::pooled())));
-        seat.keep(start(lane, seat));
-        seat
-    })
+    resting.unwrap_or_else(|| fresh(lane))
 }
 
 /// The seat of a thread that has ended.

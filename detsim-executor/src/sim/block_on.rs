@@ -105,7 +105,8 @@ impl Sim {
             Belongs { name: "main", group: Some(group), main: true, ..Belongs::default() };
         let main = join::spawn(self, main, belongs, site);
         self.with(|kernel| kernel.put_first(main.word()));
-        let drive = Drive { until: SimTime::MAX, main: Some(main.number()), apart };
+        let main_task = Some(main.number());
+        let drive = Drive { until: SimTime::MAX, main: main_task, apart, for_visitors: false };
         let driven = self.drive_as(drive);
         if driven.is_err() {
             // It may borrow from whoever blocks on it.

@@ -27,7 +27,6 @@ macro_rules! settings {
 
 impl OpenOptions {
     /// Nothing is allowed.
-    #[expect(clippy::new_without_default, reason = "tokio has no default either")]
     pub fn new() -> Self {
         Self(Std::new())
     }
@@ -64,5 +63,11 @@ impl OpenOptions {
 impl From<Std> for OpenOptions {
     fn from(options: Std) -> Self {
         Self(options)
+    }
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self::new()
     }
 }

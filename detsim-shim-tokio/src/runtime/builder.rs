@@ -77,8 +77,8 @@ impl Builder {
         self
     }
 
-    /// The name of the runtime's threads. Simulated workers are no threads, and those that closures block
-    /// belong to the run, whichever runtime they work for: std shows this name nowhere.
+    /// The name of the runtime's threads. Those that tasks run on, and that closures block, belong to the
+    /// run, whichever runtime they work for: std shows this name nowhere.
     pub fn thread_name(&mut self, _val: impl Into<String>) -> &mut Self {
         self
     }
@@ -104,8 +104,8 @@ impl Builder {
         self
     }
 
-    /// The stack of the runtime's threads, which simulated workers do not have: tasks run on that of the
-    /// thread of the run, closures that block on that of a thread of std's usual size.
+    /// The stack of the runtime's threads. Those that tasks run on, and that closures block, belong to the
+    /// run: each has one of std's usual size, which is what tokio's have that nobody sets.
     pub fn thread_stack_size(&mut self, _val: usize) -> &mut Self {
         self
     }

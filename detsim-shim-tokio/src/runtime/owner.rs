@@ -64,6 +64,10 @@ impl Runtime {
 
     /// Blocks this thread until the future has ended, and runs the runtime's tasks meanwhile.
     ///
+    /// A thread that is part of no run becomes part of the runtime's for so long. It waits until the one that
+    /// made the runtime blocks on anything, or has ended: who drives the run is one thread at a time. When it
+    /// comes is up to the system, so that such a run does not repeat.
+    ///
     /// # Panics
     /// In a task, in tokio's words; where the future panics; where the run fails, with the report.
     #[track_caller]
@@ -84,7 +88,7 @@ impl Runtime {
 
     /// Drops its tasks, and waits for nothing. It may be called in a task.
     pub fn shutdown_background(self) {
-        self.handle.shared().shut_down();
+        self.handle.shared().shut_down_in_background();
     }
 
     /// Measures it.

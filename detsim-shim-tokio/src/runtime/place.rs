@@ -4,12 +4,28 @@
 //! own: which one (`scope.rs`, `shared.rs`).
 
 use crate::task::JoinHandle;
-use detsim_executor::{GroupId, Sim, blocking, threads};
+use detsim_executor::threads::{self, Barred};
+use detsim_executor::{GroupId, Sim, blocking};
 use std::future::Future;
 
 /// What a thread is told that is not part of a run, where it has to be.
 pub(super) const NOT_HERE: &str = "detsim: a runtime was used by a thread that is not part of its run; use it where it was made, or from \
      threads that were started in the run";
+
+/// What whoever visits a run is told that is over.
+pub(super) trait Tells {
+    fn tell(self) -> !;
+}
+
+impl Tells for Barred {
+    #[track_caller]
+    fn tell(self) -> ! {
+        match self {
+            Self::Over => panic!("{NOT_HERE}"),
+            Self::Failed(failure) => panic!("{failure}"),
+        }
+    }
+}
 
 /// See the module's documentation.
 pub(crate) enum Place {

@@ -5,9 +5,10 @@
 //! an owner blocks on the runtime, and all the time where it is a `multi_thread` one.
 
 use super::metrics::Measured;
-use super::place::{NOT_HERE, Place};
+use super::place::{NOT_HERE, Place, Tells as _};
 use super::{Id, Kind, Settings, hooks, scope, world};
 use crate::__detsim::scoped;
+use detsim_executor::threads::Barred;
 use detsim_executor::{
     Device, Failure, GroupId, JoinError, Kernel, Sim, SimTime, context, group, sleep_until, threads,
 };
@@ -210,6 +211,11 @@ impl Shared {
     pub(super) fn block_on<F: Future>(self: &Arc<Self>, owner: bool, future: F) -> F::Output {
         let is_nested = scope::is_in_task();
         assert!(!is_nested || detsim_executor::may_block(), "{NESTED}");
+        if self.is_elsewhere() {
+            return self
+                .visit(|| self.block_on(owner, future))
+                .unwrap_or_else(|barred| barred.tell());
+        }
         let sim = self.sim();
         let _session = Session::begin(self, &sim, owner);
         // A runtime that was shut down has no group whose runtime it could be.
@@ -259,6 +265,35 @@ impl Shared {
         let _ = sim;
     }
 
+    /// Whether its run is one that this thread is no part of.
+    fn is_elsewhere(&self) -> bool {
+        self.try_sim().is_none() && threads::lives_elsewhere(self.run)
+    }
+
+    /// Runs `f` as part of the run, where this thread is none.
+    fn visit<R>(&self, f: impl FnOnce() -> R) -> Result<R, Barred> {
+        threads::visit(self.run, f)
+    }
+
+    /// Has its run, which is another thread's, drop its tasks: nobody waits for that.
+    fn shut_down_there(self: &Arc<Self>) {
+        self.shut_outside();
+        let shared = Arc::clone(self);
+        let shuts = async move {
+            shared.shut_down();
+        };
+        drop(threads::spawn_from_elsewhere(self.run, GroupId::ROOT, true, shuts));
+    }
+
+    /// Drops its tasks, and takes no more, and waits for nothing.
+    pub(super) fn shut_down_in_background(self: &Arc<Self>) {
+        if self.is_elsewhere() {
+            self.shut_down_there();
+        } else {
+            self.shut_down();
+        }
+    }
+
     /// Drops its tasks, and takes no more. False where it was shut down before, or its run has ended.
     pub(crate) fn shut_down(self: &Arc<Self>) -> bool {
         self.shut_outside();
@@ -271,6 +306,9 @@ impl Shared {
         sim.enter(|| {
             group::close(self.group);
             self.shut_sockets(&sim);
+            if self.settings.kind == Kind::MultiThread && !scope::is_in_task() {
+                threads::end_workers();
+            }
         });
         hooks::call(&self.settings.hooks.stop, self.threads());
         true
@@ -282,6 +320,15 @@ impl Shared {
     /// In a task, in tokio's words; where the run fails.
     #[track_caller]
     pub(super) fn shut_down_for(self: &Arc<Self>, limit: Option<Duration>) {
+        if self.is_elsewhere() {
+            // A thread that panics could not be unwound where it waits.
+            match std::thread::panicking() {
+                true => self.shut_down_there(),
+                // It goes with its run, where that is over.
+                false => drop(self.visit(|| self.shut_down_for(limit))),
+            }
+            return;
+        }
         if !self.shut_down() || limit == Some(Duration::ZERO) || !scope::check_drop() {
             return;
         }

@@ -8,9 +8,14 @@
 //! threads that it starts are part of the run, std's clock is the run's, and where it waits for a lock, a
 //! channel or a thread, the run goes on.
 //!
-//! Invariants: a thread has at most one such run that has not failed; what still lives in it when the
-//! thread ends is left alone, as the tasks of a runtime that nobody drops are.
+//! Other threads may have been given a runtime of it: what they do with that is part of the run while it lasts
+//! (`threads::visit`).
+//!
+//! Invariants: a thread has at most one such run that has not failed. When the thread ends the run stays
+//! for others while a runtime of it is open; else what still lives in it is left alone, as the tasks of a
+//! runtime that nobody drops are.
 
+use super::shared::Shared;
 use detsim_executor::{Sim, context, threads};
 use std::cell::RefCell;
 
@@ -33,10 +38,9 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        let sim = self.0.take();
-        if sim.as_ref().is_some_and(|sim| sim.with(|kernel| kernel.alive()) > 0) {
-            std::mem::forget(sim);
-        }
+        let Some(sim) = self.0.take() else { return };
+        let runtime_is_open = sim.with(|kernel| kernel.has_open(|label| label.is::<Shared>()));
+        threads::abandon(sim, runtime_is_open);
     }
 }
 

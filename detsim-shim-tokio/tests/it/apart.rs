@@ -3,7 +3,7 @@
 
 use detsim_executor::Sim;
 use detsim_shim_tokio as tokio;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
@@ -127,6 +127,33 @@ fn a_local_task_that_blocks_keeps_its_thread() {
         holder.await.unwrap();
         assert_eq!(*lock.lock().unwrap(), 4);
     });
+}
+
+#[test]
+fn workers_end_with_their_runtime() {
+    struct Tells(mpsc::UnboundedSender<ThreadId>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.send(here()).unwrap();
+        }
+    }
+    thread_local! {
+        static OF_WORKER: RefCell<Option<Tells>> = const { RefCell::new(None) };
+    }
+    for _ in 0..3 {
+        let (tx, mut rx) = mpsc::unbounded_channel();
+        let runtime = Runtime::new().unwrap();
+        let worker = runtime.block_on(async {
+            let worker = async {
+                OF_WORKER.set(Some(Tells(tx)));
+                here()
+            };
+            tokio::spawn(worker).await.unwrap()
+        });
+        assert!(rx.try_recv().is_err(), "it works for the runtime until that goes");
+        drop(runtime);
+        assert_eq!(rx.try_recv(), Ok(worker));
+    }
 }
 
 #[test]

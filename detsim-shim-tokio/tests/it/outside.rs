@@ -4,7 +4,7 @@
 
 use detsim_shim_tokio as tokio;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Barrier, mpsc};
+use std::sync::{Arc, Barrier, Condvar, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle, Runtime, worker_index};
@@ -123,6 +123,29 @@ fn who_waits_for_a_message_that_never_comes_is_told_so() {
     let (_tx, rx) = mpsc::channel::<()>();
     let report = panic_of(|| rx.recv());
     assert!(report.starts_with("DEADLOCK"), "{report}");
+}
+
+#[test]
+fn a_thread_whose_run_has_failed_still_waits_for_others() {
+    let seen = Arc::new((Mutex::new(0), Condvar::new()));
+    let (others, (go, gone)) = (Arc::clone(&seen), mpsc::channel());
+    // It starts before there is a run, and gets the lock when this thread waits.
+    let other = thread::Builder::new().spawn(move || {
+        gone.recv().unwrap();
+        *others.0.lock().unwrap() = 7;
+        others.1.notify_one();
+    });
+    let runtime = current_thread();
+    let (_tx, rx) = mpsc::channel::<()>();
+    assert!(panic_of(|| rx.recv()).starts_with("DEADLOCK"));
+    drop(runtime);
+    let mut number = seen.0.lock().unwrap();
+    go.send(()).unwrap();
+    while *number == 0 {
+        number = seen.1.wait(number).unwrap();
+    }
+    drop(number);
+    other.unwrap().join().unwrap();
 }
 
 #[test]
@@ -295,4 +318,43 @@ fn a_run_says_that_it_was_spawned_on_from_elsewhere() {
     let escapes = sim.take_escapes();
     assert!(escapes.iter().any(|it| it.starts_with("spawn on runtime by a thread")), "{escapes:?}");
     sim.enter(|| drop(runtime));
+}
+
+/// A thread of no run that blocks on a runtime for good, and what it is told in the end, when it is inside.
+fn blocked_stranger() -> (detsim_executor::Sim, oneshot::Receiver<()>, thread::JoinHandle<String>) {
+    let (tx, inside) = oneshot::channel();
+    let (give, thread) = foreigner(move |handle| {
+        panic_of(|| {
+            handle.block_on(async {
+                tx.send(()).unwrap();
+                std::future::pending::<()>().await;
+            });
+        })
+    });
+    let mut config = detsim_executor::SimConfig::default();
+    config.expects_others = true;
+    let sim = detsim_executor::Sim::with_config(1, config);
+    give.send(sim.enter(|| multi_thread().handle().clone())).unwrap();
+    (sim, inside, thread)
+}
+
+#[test]
+fn who_visits_a_run_that_fails_is_told_why() {
+    let (sim, inside, thread) = blocked_stranger();
+    let ended: Result<(), _> = sim.block_on(async {
+        inside.await.unwrap();
+        panic!("as it is to");
+    });
+    assert!(ended.is_err());
+    let words = thread.join().unwrap();
+    assert!(words.contains("as it is to"), "{words}");
+}
+
+#[test]
+fn who_visits_a_run_that_ends_is_told_so() {
+    let (sim, inside, thread) = blocked_stranger();
+    sim.block_on(async { inside.await.unwrap() }).unwrap();
+    drop(sim);
+    let words = thread.join().unwrap();
+    assert!(words.contains("not part of its run"), "{words}");
 }

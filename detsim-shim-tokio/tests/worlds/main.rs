@@ -63,6 +63,9 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "descriptors.rs"]
             pub(crate) mod descriptors;
+            #[cfg(target_os = "linux")]
+            #[path = "foreign.rs"]
+            pub(crate) mod foreign;
             #[path = "hostile.rs"]
             pub(crate) mod hostile;
             #[path = "newcomers.rs"]
@@ -117,6 +120,33 @@ macro_rules! programs {
             assert_eq!(hashes[0], hashes[1]);
         }
     )+ } )+ };
+}
+
+/// Programs of several threads, which have no run of their own, and may take their time.
+macro_rules! threaded {
+    ($($area:ident: $($program:ident)+;)+) => { $( mod $area { $(
+        #[test]
+        fn $program() {
+            let alone = |program: fn() -> String| {
+                let thread = std::thread::Builder::new().spawn(program).unwrap();
+                thread.join().unwrap()
+            };
+            let real = alone(crate::real::$area::$program);
+            for _ in 0..3 {
+                assert_eq!(alone(crate::simulated::$area::$program), real);
+            }
+        }
+    )+ } )+ };
+}
+
+#[cfg(target_os = "linux")]
+threaded! {
+    foreign:
+        a_stranger_blocks_on_a_handle a_stranger_blocks_while_the_owner_does
+        strangers_share_a_runtime strangers_wait_for_each_other a_runtime_is_dropped_elsewhere
+        a_runtime_outlives_the_thread_that_made_it
+        who_is_still_in_it_goes_on_without_the_maker an_owner_waits_for_who_has_not_come_yet
+        a_panic_is_the_strangers_own;
 }
 
 fn in_the_real_world(program: impl Future<Output = ()>) {

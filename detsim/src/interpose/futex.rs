@@ -73,11 +73,12 @@ unsafe fn wait_between_runs(words: Words) -> Option<isize> {
     if !waits || std::thread::panicking() {
         return None;
     }
-    // SAFETY: the caller vouches for its call.
-    if threads::is_over()
-        && let Some(waited) = unsafe { wait_after_failure(words) }
-    {
-        return Some(waited);
+    if threads::is_over() {
+        // SAFETY: the caller vouches for its call.
+        let waited = unsafe { wait_after_failure(words) };
+        if waited.is_some() {
+            return waited;
+        }
     }
     // SAFETY: the caller vouches for its call, which lasts as long as the wait.
     match threads::blocked(move || unsafe { call(words) })? {

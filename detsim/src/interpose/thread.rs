@@ -11,10 +11,12 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use detsim_executor::threads::{self, Ticket};
 
 use super::real::real;
+use super::syscall::raw;
 use crate::console;
 
 type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -147,6 +149,36 @@ unsafe extern "C" fn pthread_join(thread: libc::pthread_t, value: *mut *mut c_vo
             }
             Some(Ok(true)) | None => {}
         }
+    } else if let Some(joined) = join_outsider(thread, value) {
+        return joined;
     }
     real!(pthread_join: fn(libc::pthread_t, *mut *mut c_void) -> c_int, thread, value)
+}
+
+/// How much of virtual time passes while a run waits for a thread that is none of it, and how long it waits
+/// then.
+const STEP: Duration = Duration::from_millis(1);
+const REST: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 200_000 };
+
+/// Joins a thread that belongs to no run: the one that this thread attends to goes on meanwhile, since the
+/// other may need it. `None` where there is none.
+#[cfg(target_env = "gnu")]
+fn join_outsider(thread: libc::pthread_t, value: *mut *mut c_void) -> Option<c_int> {
+    while threads::attends() {
+        // SAFETY: as of the call that is being made, which differs by not waiting.
+        match unsafe { libc::pthread_tryjoin_np(thread, value) } {
+            libc::EBUSY => {}
+            ended => return Some(ended),
+        }
+        threads::blocked(|| threads::sleep(STEP))?.ok()?;
+        let rest = ptr::from_ref(&REST).expose_provenance();
+        // SAFETY: the time is a constant, and nothing is written.
+        unsafe { raw(libc::SYS_nanosleep, [rest, 0, 0, 0, 0, 0]) };
+    }
+    None
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn join_outsider(_: libc::pthread_t, _: *mut *mut c_void) -> Option<c_int> {
+    None
 }

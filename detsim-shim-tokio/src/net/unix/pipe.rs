@@ -7,7 +7,7 @@ mod end;
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::OwnedFd;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -32,6 +32,11 @@ pub struct Sender {
 pub struct Receiver {
     end: End,
 }
+
+impl UnwindSafe for Sender {}
+impl RefUnwindSafe for Sender {}
+impl UnwindSafe for Receiver {}
+impl RefUnwindSafe for Receiver {}
 
 /// A pipe between the tasks of a program.
 ///

@@ -1,4 +1,5 @@
 //! Futures that methods of sockets, files and descriptors return, of which the traits are looked up.
+#![expect(clippy::disallowed_types, reason = "std's times are among the arguments")]
 #![expect(unused_imports, reason = "no future has some of these traits, and all have others")]
 
 use super::tokio;

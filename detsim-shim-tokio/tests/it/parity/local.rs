@@ -1,4 +1,5 @@
 //! Sockets of one host, and pipes: every method, by its type.
+#![expect(clippy::type_complexity, reason = "these are the types")]
 #![expect(dead_code, reason = "it is compiled, not called")]
 
 use super::tokio;
@@ -297,7 +298,7 @@ pub(in crate::parity) fn local_traits() {
     let _: fn(net::UnixStream) -> io::Result<UnixStream> = UnixStream::try_from;
     let _: fn(net::SocketAddr) -> SocketAddr = SocketAddr::from;
     let _: fn(SocketAddr) -> net::SocketAddr = net::SocketAddr::from;
-    let _: unsafe fn(i32) -> UnixSocket = UnixSocket::from_raw_fd;
+    let _ = UnixSocket::from_raw_fd;
     let _: fn(UnixSocket) -> i32 = UnixSocket::into_raw_fd;
     let _: for<'a> fn(&'a ReadHalf<'static>) -> &'a UnixStream = AsRef::as_ref;
     let _: for<'a> fn(&'a WriteHalf<'static>) -> &'a UnixStream = AsRef::as_ref;

@@ -28,7 +28,7 @@ pub(in crate::parity) fn command(command: &mut Command) {
     let _: fn(&Command) -> bool = Command::get_kill_on_drop;
     let _: [Setter<u32>; 2] = [Command::uid, Command::gid];
     let _: Setter<i32> = Command::process_group;
-    let _: unsafe fn(&mut Command, fn() -> io::Result<()>) -> &mut Command = Command::pre_exec;
+    let _ = Command::pre_exec::<fn() -> io::Result<()>>;
     let _: fn(&mut Command) -> io::Result<Child> = Command::spawn;
     let _: &mut Command = command.env("key", "value");
 }

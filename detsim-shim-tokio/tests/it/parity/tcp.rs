@@ -1,4 +1,5 @@
 //! Streams, listeners and datagrams of the network: every method, by its type.
+#![expect(clippy::type_complexity, reason = "these are the types")]
 #![expect(dead_code, reason = "it is compiled, not called")]
 #![expect(deprecated, reason = "it is there all the same")]
 
@@ -290,7 +291,7 @@ pub(in crate::parity) fn tcp_traits() {
     let _: fn(net::TcpListener) -> io::Result<TcpListener> = TcpListener::try_from;
     let _: fn(net::TcpStream) -> io::Result<TcpStream> = TcpStream::try_from;
     let _: fn(net::UdpSocket) -> io::Result<UdpSocket> = UdpSocket::try_from;
-    let _: unsafe fn(i32) -> TcpSocket = TcpSocket::from_raw_fd;
+    let _ = TcpSocket::from_raw_fd;
     let _: fn(TcpSocket) -> i32 = TcpSocket::into_raw_fd;
     let _: for<'a> fn(&'a ReadHalf<'static>) -> &'a TcpStream = AsRef::as_ref;
     let _: for<'a> fn(&'a WriteHalf<'static>) -> &'a TcpStream = AsRef::as_ref;
