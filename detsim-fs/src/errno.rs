@@ -70,6 +70,7 @@ errnos! {
     ENOTEMPTY = 39 / 66, "A directory with something in it.";
     EOPNOTSUPP = 95 / 102, "This file system has no such thing.";
     EOVERFLOW = 75 / 84, "A number that is too large for its place.";
+    ECONNREFUSED = 111 / 61, "Nobody is behind the name of a socket, or it is none.";
     ELOOP = 40 / 62, "More than 40 symbolic links, or one where none may be.";
 }
 

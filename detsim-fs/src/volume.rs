@@ -30,6 +30,7 @@ mod names;
 mod order;
 mod ranges;
 mod room;
+mod sockets;
 mod tree;
 mod walk;
 

@@ -13,13 +13,14 @@ pub(crate) struct Errno(pub(crate) i32);
 pub(crate) type Result<T> = std::result::Result<T, Errno>;
 
 impl Errno {
-    pub(crate) const NO_SUCH_FILE: Self = Self(2);
+    pub(crate) const NOT_PERMITTED: Self = Self(1);
     pub(crate) const BAD_FILE: Self = Self(9);
     /// Not ready: the operation would block.
     pub(crate) const AGAIN: Self = Self(11);
     pub(crate) const ACCESS: Self = Self(13);
     pub(crate) const INVALID: Self = Self(22);
     pub(crate) const BROKEN_PIPE: Self = Self(32);
+    pub(crate) const NOT_A_SOCKET: Self = Self(88);
     pub(crate) const DESTINATION_REQUIRED: Self = Self(89);
     pub(crate) const MESSAGE_SIZE: Self = Self(90);
     pub(crate) const WRONG_TYPE: Self = Self(91);

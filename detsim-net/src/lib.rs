@@ -67,4 +67,5 @@ pub use settings::LinkSettings;
 pub use sockets::{Alias, Cut, Gone, How, Net, NetLink, RuleGuard, Socket, Sockets};
 pub use stats::NetStats;
 pub use tcp::calls::Readiness;
+pub use unix::Whom;
 pub use waits::{Side, Ticket};

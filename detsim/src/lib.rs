@@ -41,6 +41,7 @@ mod environment;
 mod failures;
 mod hook;
 mod interpose;
+mod local;
 mod log;
 mod minimize;
 mod net;
@@ -97,6 +98,11 @@ pub mod __private {
         crate::interpose::signal::taken_outside_by(take);
         #[cfg(not(target_os = "linux"))]
         let _ = take;
+    }
+
+    /// Names of local sockets.
+    pub mod local {
+        pub use crate::local::{bind, bind_in_place, find};
     }
 
     /// The sockets of std in a run, as tokio's types take them and become them.

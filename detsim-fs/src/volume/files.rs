@@ -87,7 +87,7 @@ impl Volume {
             Kind::Dir(_) if flags.writes() || flags.create || flags.truncate => {
                 return Err(Errno::EISDIR);
             }
-            Kind::File(_) if flags.directory => return Err(Errno::ENOTDIR),
+            Kind::File(_) | Kind::Socket if flags.directory => return Err(Errno::ENOTDIR),
             _ => self.walker().check_slash(place)?,
         }
         if flags.read {
@@ -95,6 +95,9 @@ impl Volume {
         }
         if flags.writes() || flags.truncate {
             self.walker().check(inode, Access::Write)?;
+        }
+        if matches!(inode.kind, Kind::Socket) && !flags.path_only {
+            return Err(Errno::ENXIO);
         }
         if flags.truncate && inode.file().is_some_and(|file| file.size() > 0) {
             self.resize(ino, 0);

@@ -33,6 +33,8 @@ pub enum FileKind {
     Symlink,
     /// A name for a pipe.
     Fifo,
+    /// A name for a local socket.
+    Socket,
 }
 
 /// What is known of a file.
@@ -75,6 +77,7 @@ impl FileKind {
             Kind::File(_) => Self::File,
             Kind::Symlink(_) => Self::Symlink,
             Kind::Fifo => Self::Fifo,
+            Kind::Socket => Self::Socket,
         }
     }
 }
@@ -109,7 +112,7 @@ impl Volume {
         let (size, links, blocks) = match &inode.kind {
             Kind::File(file) => (file.size(), inode.links, file.pages() * (PAGE as u64 / 512)),
             Kind::Symlink(target) => (target.len() as u64, inode.links, 0),
-            Kind::Fifo => (0, inode.links, 0),
+            Kind::Fifo | Kind::Socket => (0, inode.links, 0),
             Kind::Dir(dir) => (PAGE as u64, self.links_of(dir, inode), PAGE as u64 / 512),
         };
         let Inode { mode, times, .. } = *inode;
@@ -444,7 +447,7 @@ impl Volume {
     }
 
     /// A name that is to be made for something that is no directory.
-    fn free_file_entry(&self, path: &Path) -> Outcome<Entry> {
+    pub(super) fn free_file_entry(&self, path: &Path) -> Outcome<Entry> {
         let ends_in_slash = path.as_os_str().as_bytes().ends_with(b"/");
         let at = self.free_entry(path)?;
         if ends_in_slash { Err(Errno::ENOENT) } else { Ok(at) }

@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Symlink(Rc<[u8]>),
     /// A name for a pipe, which is none of the disk's.
     Fifo,
+    /// A name for a local socket, which is none of the disk's.
+    Socket,
 }
 
 /// A directory.

@@ -40,8 +40,9 @@ impl World {
         match &self.entry(key)?.kind {
             SocketKind::Unix(Unix::Stream(Stream { read, .. }) | Unix::Receiver(read)) => {
                 let channel = *read;
-                self.channel_read(kernel, channel, buffers)
+                self.channel_read(kernel, channel, buffers, peeks)
             }
+            SocketKind::Unix(_) => Err(Errno::INVALID),
             _ => self.tcp_read(kernel, key, buffers, peeks),
         }
     }
@@ -58,6 +59,7 @@ impl World {
                 let channel = *write;
                 self.channel_write(kernel, channel, buffers)
             }
+            SocketKind::Unix(_) => Err(Errno::NOT_CONNECTED),
             _ => self.tcp_write(kernel, key, buffers),
         }
     }
@@ -148,6 +150,7 @@ impl World {
                 let channel = self.channels.get_mut(read);
                 Ok(channel.and_then(|channel| channel.error.take()))
             }
+            SocketKind::Unix(Unix::Datagrams(datagrams)) => Ok(datagrams.take_error()),
             SocketKind::Unix(_) => Ok(None),
         }
     }

@@ -11,7 +11,7 @@ use detsim_executor::{Object, OpKind, ResourceKind};
 
 use super::{How, Socket, SocketKey, SocketKind, Sockets};
 use crate::errno::Errno;
-use crate::unix::{Datagrams, Name, Unix};
+use crate::unix::{Datagrams, Name, Unix, Whom};
 use crate::waits::Side;
 
 impl Sockets {
@@ -22,7 +22,7 @@ impl Sockets {
     #[track_caller]
     pub fn unix_stream(&self) -> Socket {
         let object = Object::new(ResourceKind::UnixStream, Location::caller());
-        self.open(SocketKind::Unix(Unix::Closed { name: Name::new() }), object)
+        self.open(SocketKind::Unix(Unix::Closed { name: Name::default() }), object)
     }
 
     /// A local socket for datagrams.
@@ -79,15 +79,33 @@ impl Sockets {
 }
 
 impl Socket {
-    /// Gives a local socket a name: a path, or, behind a zero byte, an abstract one.
+    /// Is it a local one, of streams or datagrams?
     ///
     /// # Errors
-    /// EADDRINUSE, EINVAL for one that has a name.
-    pub fn bind_name(&self, name: Vec<u8>) -> io::Result<()> {
-        self.call(|world, _, key| world.unix_bind(key, name))
+    /// EBADF where its node has stopped.
+    pub fn is_local(&self) -> io::Result<bool> {
+        self.look(|world, key| Ok(matches!(world.entry(key)?.kind, SocketKind::Unix(_))))
     }
 
-    /// Its name; empty for none.
+    /// Does it take and give local datagrams?
+    ///
+    /// # Errors
+    /// EBADF where its node has stopped.
+    pub fn is_local_datagram(&self) -> io::Result<bool> {
+        let is_it = |kind: &SocketKind| matches!(kind, SocketKind::Unix(Unix::Datagrams(_)));
+        self.look(|world, key| Ok(is_it(&world.entry(key)?.kind)))
+    }
+
+    /// Gives a local socket a name: an abstract one, behind a zero byte; or, where `file` is the number of a
+    /// file that was made for it, a path. An empty one means any abstract name that nobody has.
+    ///
+    /// # Errors
+    /// EADDRINUSE; EINVAL for a socket that has a name.
+    pub fn bind_name(&self, name: Vec<u8>, file: Option<u64>) -> io::Result<()> {
+        self.call(|world, _, key| world.unix_bind(key, name, file))
+    }
+
+    /// Its name, as it was bound; empty for none.
     ///
     /// # Errors
     /// EBADF where its node has stopped.
@@ -103,19 +121,38 @@ impl Socket {
         self.look(|world, key| world.unix_peer(key))
     }
 
-    /// Connects to whoever listens under a name, waiting for room in the queue.
+    /// Connects to whoever listens there, where the task may be stopped first.
     ///
     /// # Errors
-    /// ENOENT, ECONNREFUSED.
+    /// As [`Self::try_connect_name`].
     pub fn poll_connect_name(
         &self,
         cx: &mut Context<'_>,
         how: How<'_>,
-        name: &Vec<u8>,
+        whom: &Whom,
     ) -> Poll<io::Result<()>> {
         let site = how.site;
         let object = || Object::new(ResourceKind::UnixStream, site);
-        self.poll(cx, how, |world, kernel, key| world.unix_connect(kernel, key, name, object))
+        let connected = self.poll(cx, how, |world, kernel, key| {
+            match world.unix_connect(kernel, key, whom, object) {
+                Err(Errno::AGAIN) => Ok(Err(Errno::AGAIN)),
+                other => other.map(Ok),
+            }
+        });
+        connected.map(|connected| Ok(connected??))
+    }
+
+    /// Connects to whoever listens there.
+    ///
+    /// # Errors
+    /// ECONNREFUSED; EAGAIN while the queue of who listens is full; EPROTOTYPE for one that takes datagrams.
+    #[track_caller]
+    pub fn try_connect_name(&self, whom: &Whom) -> io::Result<()> {
+        let site = Location::caller();
+        let object = || Object::new(ResourceKind::UnixStream, site);
+        self.attempt(OpKind::Connect, Side::Write, |world, kernel, key| {
+            world.unix_connect(kernel, key, whom, object)
+        })
     }
 
     /// Takes a stream, with the name of its peer.
@@ -128,8 +165,23 @@ impl Socket {
         how: How<'_>,
     ) -> Poll<io::Result<(Self, Vec<u8>)>> {
         let accepted = self.poll(cx, how, |world, kernel, key| world.unix_accept(kernel, key));
-        accepted
-            .map_ok(|(key, from)| (Self { sockets: self.sockets.clone(), key, closes: true }, from))
+        accepted.map_ok(|(key, from)| (self.owning(key), from))
+    }
+
+    /// As [`Self::poll_accept_name`], without waiting.
+    ///
+    /// # Errors
+    /// EAGAIN; EINVAL where it does not listen.
+    #[track_caller]
+    pub fn try_accept_name(&self) -> io::Result<(Self, Vec<u8>)> {
+        let accepted = self.attempt(OpKind::Accept, Side::Read, |world, kernel, key| {
+            world.unix_accept(kernel, key)
+        });
+        accepted.map(|(key, from)| (self.owning(key), from))
+    }
+
+    fn owning(&self, key: SocketKey) -> Self {
+        Self { sockets: self.sockets.clone(), key, closes: true }
     }
 
     /// Takes what was written into a pipe and not read, by either end of it.
@@ -143,20 +195,20 @@ impl Socket {
         })
     }
 
-    /// From now on a local socket for datagrams talks to whoever has a name.
+    /// From now on a local socket for datagrams talks to whoever is there, or, with `None`, to nobody.
     ///
     /// # Errors
-    /// ENOENT, ECONNREFUSED, EPROTOTYPE.
-    pub fn set_peer_name(&self, name: &Vec<u8>) -> io::Result<()> {
-        self.call(|world, _, key| world.datagram_connect(key, name))
+    /// ECONNREFUSED; EPROTOTYPE for one that takes streams; EPERM for one that talks to another.
+    pub fn set_peer_name(&self, whom: Option<&Whom>) -> io::Result<()> {
+        self.call(|world, kernel, key| world.datagram_connect(kernel, key, whom))
     }
 
-    /// Sends a local datagram without waiting, to the peer where no name is given.
+    /// Sends a local datagram without waiting, to the peer where nobody is named.
     ///
     /// # Errors
-    /// EAGAIN while the receiver's queue is full; ENOTCONN, ECONNREFUSED, EMSGSIZE.
+    /// EAGAIN while the receiver's queue is full; ENOTCONN, ECONNREFUSED, EMSGSIZE, EPERM.
     #[track_caller]
-    pub fn try_send_name(&self, to: Option<&Vec<u8>>, data: &[u8]) -> io::Result<usize> {
+    pub fn try_send_name(&self, to: Option<&Whom>, data: &[u8]) -> io::Result<usize> {
         self.attempt(OpKind::Send, Side::Write, |world, kernel, key| {
             world.datagram_send(kernel, key, to, data)
         })
@@ -170,24 +222,25 @@ impl Socket {
         &self,
         cx: &mut Context<'_>,
         how: How<'_>,
-        to: Option<&Vec<u8>>,
+        to: Option<&Whom>,
         data: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.poll(cx, how, |world, kernel, key| world.datagram_send(kernel, key, to, data))
     }
 
-    /// Takes a local datagram without waiting: its length, and the name of who sent it.
+    /// Takes a local datagram without waiting, or only looks at it: how long it is, of which as much is there
+    /// as there is room for, and the name of who sent it.
     ///
     /// # Errors
     /// EAGAIN.
     #[track_caller]
-    pub fn try_receive_name(&self, buffer: &mut [u8]) -> io::Result<(usize, Vec<u8>)> {
+    pub fn try_receive_name(&self, buffer: &mut [u8], peeks: bool) -> io::Result<(usize, Vec<u8>)> {
         self.attempt(OpKind::Recv, Side::Read, |world, kernel, key| {
-            world.datagram_receive(kernel, key, buffer)
+            world.datagram_receive(kernel, key, buffer, peeks)
         })
     }
 
-    /// As [`Self::try_receive_name`], waiting for a datagram.
+    /// As [`Self::try_receive_name`], taking it, and waiting for one.
     ///
     /// # Errors
     /// EBADF where its node has stopped.
@@ -197,14 +250,14 @@ impl Socket {
         how: How<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<(usize, Vec<u8>)>> {
-        self.poll(cx, how, |world, kernel, key| world.datagram_receive(kernel, key, buffer))
+        self.poll(cx, how, |world, kernel, key| world.datagram_receive(kernel, key, buffer, false))
     }
 
-    /// Closes directions of a local socket for datagrams: [read, write].
+    /// Closes directions of a local socket: [read, write].
     ///
     /// # Errors
     /// EBADF where its node has stopped.
-    pub fn shutdown_datagrams(&self, shut: [bool; 2]) -> io::Result<()> {
-        self.call(|world, kernel, key| world.datagram_shutdown(kernel, key, shut))
+    pub fn shutdown_local(&self, shut: [bool; 2]) -> io::Result<()> {
+        self.call(|world, kernel, key| world.unix_shutdown(kernel, key, shut))
     }
 }

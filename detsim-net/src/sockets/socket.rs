@@ -21,7 +21,6 @@ use crate::options::{Number, Options};
 use crate::tcp::calls::Readiness;
 use crate::tcp::{State, TcpSocket};
 use crate::udp::UdpSocket;
-use crate::unix::Unix;
 use crate::waits::{About, Side, Ticket};
 
 /// A socket of a simulation. Dropping it closes it.
@@ -258,12 +257,7 @@ impl Socket {
     pub fn shutdown(&self) -> io::Result<()> {
         self.attempt(OpKind::Close, Side::Write, |world, kernel, key| {
             match world.entry(key)?.kind {
-                SocketKind::Unix(Unix::Stream(ref stream)) => {
-                    let write = stream.write;
-                    world.finish_channel(kernel, write);
-                    Ok(())
-                }
-                SocketKind::Unix(_) => Ok(()),
+                SocketKind::Unix(_) => world.unix_shutdown(kernel, key, [false, true]),
                 _ => world.tcp_shutdown(kernel, key),
             }
         })

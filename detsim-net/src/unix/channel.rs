@@ -61,12 +61,13 @@ impl Channel {
 }
 
 impl World {
-    /// Reads.
+    /// Reads, or only looks.
     pub(crate) fn channel_read(
         &mut self,
         kernel: &mut Kernel,
         key: ChannelKey,
         buffers: &mut [IoSliceMut<'_>],
+        peeks: bool,
     ) -> Result<usize> {
         let channel = self.channels.get_mut(key).ok_or(Errno::BAD_FILE)?;
         let wanted: usize = buffers.iter().map(|buffer| buffer.len()).sum();
@@ -79,14 +80,18 @@ impl World {
         }
         let mut read = 0;
         for buffer in buffers {
-            let len = buffer.len().min(channel.data.len());
-            let taken = channel.data.drain(..len);
-            buffer.iter_mut().zip(taken).for_each(|(place, byte)| *place = byte);
+            let len = buffer.len().min(channel.data.len() - read);
+            let bytes = channel.data.range(read..read + len);
+            buffer.iter_mut().zip(bytes).for_each(|(place, byte)| *place = *byte);
             read += len;
         }
         if let Some(history) = kernel.task_history() {
             *history = fold(*history, channel.history);
         }
+        if peeks {
+            return Ok(read);
+        }
+        channel.data.drain(..read);
         if let Some(writer) = channel.writer {
             self.notify(kernel, writer, Side::Write);
         }
@@ -149,12 +154,15 @@ impl World {
         })
     }
 
-    /// The writer says that nothing more will come.
+    /// One of the two ends says that nothing more will be written.
     pub(crate) fn finish_channel(&mut self, kernel: &mut Kernel, key: ChannelKey) {
         let Some(channel) = self.channels.get_mut(key) else { return };
         channel.is_finished = true;
-        if let Some(reader) = channel.reader {
-            self.notify(kernel, reader, Side::Read);
+        let (reader, writer) = (channel.reader, channel.writer);
+        for (end, side) in [(reader, Side::Read), (writer, Side::Write)] {
+            if let Some(end) = end {
+                self.notify(kernel, end, side);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use detsim_executor::{Kernel, NodeId, Object};
 
-use super::{Channel, ChannelKey, Name, Unix};
+use super::{Channel, ChannelKey, Name, Type, Unix, Whom};
 use crate::errno::{Errno, Result};
 use crate::options::Options;
 use crate::sockets::{SocketKey, SocketKind, World};
@@ -39,7 +39,7 @@ impl World {
     /// Two sockets, connected.
     pub(crate) fn unix_pair(&mut self, kernel: &Kernel, objects: [Object; 2]) -> [SocketKey; 2] {
         let keys = objects.map(|object| self.open_unix(kernel, object));
-        self.join(keys, [Name::new(), Name::new()]);
+        self.join(keys, [Name::default(), Name::default()]);
         keys
     }
 
@@ -56,7 +56,7 @@ impl World {
     }
 
     pub(crate) fn open_unix(&mut self, kernel: &Kernel, object: Object) -> SocketKey {
-        let kind = SocketKind::Unix(Unix::Closed { name: Name::new() });
+        let kind = SocketKind::Unix(Unix::Closed { name: Name::default() });
         self.open(kernel, kind, object, Options::default())
     }
 
@@ -81,8 +81,12 @@ impl World {
             listener.backlog = backlog;
             return Ok(());
         }
-        let Unix::Closed { name } = unix else { return Err(Errno::INVALID) };
-        if name.is_empty() {
+        let name = match unix {
+            Unix::Closed { name } => name,
+            Unix::Datagrams(_) => return Err(Errno::NOT_SUPPORTED),
+            _ => return Err(Errno::INVALID),
+        };
+        if name.is_none() {
             return Err(Errno::INVALID);
         }
         let name = std::mem::take(name);
@@ -98,27 +102,27 @@ impl World {
         &mut self,
         kernel: &mut Kernel,
         key: SocketKey,
-        name: &Name,
+        whom: &Whom,
         object: impl FnOnce() -> Object,
     ) -> Result<()> {
         let node = self.entry(key)?.node;
-        let Unix::Closed { name: own } = self.unix(key)? else { return Err(Errno::IS_CONNECTED) };
-        let own = own.clone();
-        let found = self.unix_names.find(node, name)?;
-        let (full, listening) = match self.unix(found)? {
-            Unix::Listener(listener) => (listener.queue.len() > listener.backlog, true),
+        let found = self.unix_names.find(node, whom, Type::Stream)?;
+        let name = match self.unix(found)? {
+            Unix::Listener(listener) if listener.queue.len() > listener.backlog => {
+                return Err(Errno::AGAIN);
+            }
+            Unix::Listener(listener) => listener.name.clone(),
             Unix::Datagrams(_) => return Err(Errno::WRONG_TYPE),
-            _ => (false, false),
+            _ => return Err(Errno::REFUSED),
         };
-        if !listening {
-            return Err(Errno::REFUSED);
-        }
-        if full {
-            return Err(Errno::AGAIN);
-        }
+        let own = match self.unix(key)? {
+            Unix::Closed { name } => name.clone(),
+            Unix::Stream(_) => return Err(Errno::IS_CONNECTED),
+            _ => return Err(Errno::INVALID),
+        };
         let server = self.open_unix(kernel, object());
         self.set_node(server, node);
-        self.join([key, server], [own, name.clone()]);
+        self.join([key, server], [own, name]);
         if let Unix::Listener(listener) = self.unix_mut(found)? {
             listener.queue.push_back(server);
         }
@@ -131,20 +135,26 @@ impl World {
         &mut self,
         kernel: &mut Kernel,
         key: SocketKey,
-    ) -> Result<(SocketKey, Name)> {
+    ) -> Result<(SocketKey, Vec<u8>)> {
         let owner = self.entry(key)?.owner;
-        let Unix::Listener(listener) = self.unix_mut(key)? else { return Err(Errno::INVALID) };
+        let listener = match self.unix_mut(key)? {
+            Unix::Listener(listener) => listener,
+            Unix::Datagrams(_) => return Err(Errno::NOT_SUPPORTED),
+            _ => return Err(Errno::INVALID),
+        };
+        let was_full = listener.queue.len() > listener.backlog;
         let socket = listener.queue.pop_front().ok_or(Errno::AGAIN)?;
         let entry = self.entry_mut(socket)?;
         (entry.owner, entry.ready) = (owner, [true, true]);
         let peer = self.unix_peer(socket)?;
-        // Who waits for room in the queue tries again.
-        self.notify_closed(kernel);
+        if was_full {
+            self.notify_closed(kernel);
+        }
         Ok((socket, peer))
     }
 
-    /// Wakes the local sockets that wait to connect.
-    fn notify_closed(&mut self, kernel: &mut Kernel) {
+    /// There is room in a queue, or there will never be any: who waits to connect tries again.
+    pub(super) fn notify_closed(&mut self, kernel: &mut Kernel) {
         let waits = |kind: &SocketKind| matches!(kind, SocketKind::Unix(Unix::Closed { .. }));
         let waiting = self.sockets.iter().filter(|(_, entry)| waits(&entry.kind));
         let waiting: Vec<SocketKey> = waiting.map(|(key, _)| key).collect();

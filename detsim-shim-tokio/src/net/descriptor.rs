@@ -2,11 +2,11 @@
 //!
 //! Owns: [`Descriptor`], a real socket that is connected to nothing and is made when somebody asks for it; and
 //! the way between std's sockets of a run and ours. On Linux what a program does with the descriptor of
-//! a TCP or UDP socket (`socket2`, libc) it does with the simulated one; elsewhere, and of local sockets,
-//! it reaches the real one only.
+//! a socket (`socket2`, libc) it does with the simulated one; elsewhere it reaches the real one only.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::net;
 use std::sync::OnceLock;
 
 use detsim_net::Socket;
@@ -30,35 +30,33 @@ impl Descriptor {
         Self(OnceLock::from(Real::Given(fd.into())))
     }
 
-    /// # Panics
-    /// Where the process has no descriptors left.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        let fresh = || {
-            let _ours = detsim_executor::threads::outside();
-            tokio::net::TcpSocket::new_v4().map(Real::Fresh)
-        };
-        let real = self.0.get_or_init(|| fresh().expect("a descriptor for a simulated socket"));
-        match real {
-            Real::Fresh(socket) => socket.as_fd(),
-            Real::Given(fd) => fd.as_fd(),
-        }
-    }
-
-    pub(crate) fn raw_fd(&self) -> RawFd {
-        self.fd().as_raw_fd()
-    }
-
     /// That of a simulated socket: what is done with it is done with the socket.
     ///
     /// # Panics
     /// Where the process has no descriptors left.
     pub(crate) fn fd_of(&self, socket: &Socket) -> BorrowedFd<'_> {
         let is_new = self.0.get().is_none();
-        let fd = self.fd();
+        let fd = self.made_by(|| fresh(socket));
         if is_new {
             lend(fd.as_raw_fd(), socket);
         }
         fd
+    }
+
+    /// One that has nothing behind it.
+    ///
+    /// # Panics
+    /// Where the process has no descriptors left.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.made_by(fresh_tcp)
+    }
+
+    fn made_by(&self, make: impl FnOnce() -> io::Result<Real>) -> BorrowedFd<'_> {
+        let _ours = detsim_executor::threads::outside();
+        match self.0.get_or_init(|| make().expect("a descriptor for a simulated socket")) {
+            Real::Fresh(socket) => socket.as_fd(),
+            Real::Given(fd) => fd.as_fd(),
+        }
     }
 
     /// That of a socket of std which a simulated one takes the place of, and is reached by.
@@ -67,6 +65,23 @@ impl Descriptor {
         lend(fd.as_raw_fd(), socket);
         Self::given(fd)
     }
+}
+
+/// A real socket of the same kind, that leads nowhere.
+fn fresh(socket: &Socket) -> io::Result<Real> {
+    if !socket.is_local().unwrap_or(false) {
+        return fresh_tcp();
+    }
+    let fd = match socket.is_local_datagram()? {
+        true => net::UnixDatagram::unbound()?.into(),
+        // Nobody makes one end alone.
+        false => net::UnixStream::pair()?.0.into(),
+    };
+    Ok(Real::Given(fd))
+}
+
+fn fresh_tcp() -> io::Result<Real> {
+    tokio::net::TcpSocket::new_v4().map(Real::Fresh)
 }
 
 /// The simulated socket behind a socket of std that was made in this run; `None` where it is a real one. It
@@ -126,7 +141,7 @@ mod elsewhere {
     #[derive(Debug)]
     pub(crate) enum Watched {}
 
-    pub(crate) fn watch(_: RawFd, _: Wanted) -> Option<Watched> {
+    pub(crate) fn watch(_: RawFd, _: Wanted) -> Option<std::io::Result<Watched>> {
         None
     }
 
@@ -153,7 +168,8 @@ fn lend(fd: RawFd, socket: &Socket) {
 }
 
 /// A simulated socket cannot become one of the operating system's.
-pub(crate) fn no_std(what: &str) -> io::Error {
+#[cfg(not(target_os = "linux"))]
+fn no_std(what: &str) -> io::Error {
     let text = format!(
         "detsim: a simulated {what} is no socket of the operating system; it cannot be taken out of \
          the simulation; use it as it is"

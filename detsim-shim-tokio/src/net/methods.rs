@@ -263,23 +263,6 @@ macro_rules! addressed {
     };
 }
 
-/// The descriptor of a socket.
-macro_rules! descriptor {
-    ($Socket:ident) => {
-        impl std::os::fd::AsFd for $Socket {
-            fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-                self.descriptor.fd()
-            }
-        }
-
-        impl std::os::fd::AsRawFd for $Socket {
-            fn as_raw_fd(&self) -> std::os::fd::RawFd {
-                self.descriptor.raw_fd()
-            }
-        }
-    };
-}
-
 /// The descriptor of a socket that can be reached by it.
 macro_rules! lent {
     ($Socket:ident) => {
@@ -355,6 +338,6 @@ macro_rules! numbers {
 }
 
 pub(super) use {
-    addressed, descriptor, lent, numbers, operations, options, readable, reads, ready, shared,
-    stream, try_from_std, writable, writes,
+    addressed, lent, numbers, operations, options, readable, reads, ready, shared, stream,
+    try_from_std, writable, writes,
 };

@@ -1,7 +1,7 @@
 //! Local sockets and pipes.
 //!
-//! Mirrors `tokio::net::unix`. Does not own: what they do, which is `detsim-net`'s, nor the file system:
-//! a name is free again when its socket is closed, and no file stands for it.
+//! Mirrors `tokio::net::unix`. Owns: which names are taken where, with whose errors. Does not own: what sockets
+//! do, which is `detsim-net`'s, nor the files that names stand for (`detsim`).
 
 mod datagram;
 mod fifo;
@@ -29,23 +29,45 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net;
 use std::path::Path;
 
-/// The longest path that Linux takes.
-const PATH_BYTES_MAX: usize = 107;
-
-/// A path as a name.
+/// A name that tokio takes for a stream: a path, or an abstract one behind a zero byte.
 ///
 /// # Errors
-/// EINVAL where it is too long, or has a zero byte behind the first.
+/// std's, for what is too long, and for zero bytes in a path.
 pub(crate) fn name_of(path: &Path) -> io::Result<Vec<u8>> {
-    let name = path.as_os_str().as_bytes();
-    let plain = name.strip_prefix(b"\0").unwrap_or(name);
-    if name.len() > PATH_BYTES_MAX || (name.len() == plain.len() && plain.contains(&0)) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "path must be shorter than SUN_LEN",
-        ));
+    match path.as_os_str().as_bytes().strip_prefix(b"\0") {
+        Some(name) => net::SocketAddr::from_abstract_name(name).map(|of| name_of_std(&of)),
+        None => path_name_of(path),
     }
-    Ok(name.to_vec())
+}
+
+/// A name that tokio takes for datagrams: a path.
+///
+/// # Errors
+/// As [`name_of`].
+pub(crate) fn path_name_of(path: &Path) -> io::Result<Vec<u8>> {
+    net::SocketAddr::from_pathname(path).map(|of| name_of_std(&of))
+}
+
+/// A name that `socket2` takes: any, of which the system reads a path up to its first zero byte.
+///
+/// # Errors
+/// std's, for what is too long.
+pub(crate) fn raw_name_of(path: &Path) -> io::Result<Vec<u8>> {
+    const BYTES_MAX: usize = 108;
+    let name = path.as_os_str().as_bytes();
+    let ends = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+    match (ends, name.len()) {
+        (0, ..=BYTES_MAX) => Ok(name.to_vec()),
+        (_, ..BYTES_MAX) => Ok(name[..ends].to_vec()),
+        _ => {
+            let text = "path must be shorter than SUN_LEN";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+        }
+    }
+}
+
+fn name_of_std(address: &net::SocketAddr) -> Vec<u8> {
+    name_of_address(&address.clone().into())
 }
 
 /// An address as a name.

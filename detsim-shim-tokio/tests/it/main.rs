@@ -32,6 +32,8 @@ mod signal;
 mod task;
 mod threads;
 mod time;
+#[cfg(target_os = "linux")]
+mod unix;
 mod watch;
 
 use detsim_executor::{Sim, SimConfig, Strategy};

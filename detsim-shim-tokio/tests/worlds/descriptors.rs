@@ -143,7 +143,9 @@ pub(crate) async fn a_full_socket_is_writable_when_it_is_read(log: Log) {
     let (full, is_full) = oneshot::channel();
     let writer = spawn(async move {
         full.send(()).unwrap();
-        a.writable().await.map(|mut guard| guard.retain_ready())
+        a.writable().await.map(|mut guard| guard.retain_ready())?;
+        // It is open as long as it is read from.
+        io::Result::Ok(a)
     });
     is_full.await.unwrap();
     let mut read = 0;

@@ -89,6 +89,15 @@ macro_rules! world {
             #[path = "unix.rs"]
             pub(crate) mod unix;
             #[cfg(target_os = "linux")]
+            #[path = "unix_files.rs"]
+            pub(crate) mod unix_files;
+            #[cfg(target_os = "linux")]
+            #[path = "unix_names.rs"]
+            pub(crate) mod unix_names;
+            #[cfg(target_os = "linux")]
+            #[path = "unix_std.rs"]
+            pub(crate) mod unix_std;
+            #[cfg(target_os = "linux")]
             #[path = "watched.rs"]
             pub(crate) mod watched;
         }
@@ -233,6 +242,21 @@ programs! {
         a_name_of_nobody_has_a_kind options_are_checked_by_socket2;
     ports:
         clients_are_shared_by_listeners datagrams_are_shared_by_sockets many_short_connections;
+    unix_files:
+        a_bound_socket_is_a_file a_file_of_this_name_is_in_the_way names_that_lead_to_nobody
+        a_name_that_is_removed_is_free a_socket_goes_by_all_its_names paths_that_are_too_long
+        datagrams_have_files_too
+        a_directory_of_a_socket_is_not_empty relative_paths_meet_absolute_ones;
+    unix_names:
+        abstract_names_meet_in_every_spelling tokio_takes_no_abstract_name_for_datagrams
+        names_for_who_does_not_care a_full_queue_of_connections_refuses_to_wait
+        streams_and_datagrams_do_not_mix a_connected_datagram_socket_hears_its_peer_alone
+        queues_of_datagrams_have_bounds a_closed_peer_of_datagrams_is_told_once;
+    unix_std:
+        a_listener_of_std_has_a_file std_and_tokio_meet_at_a_file
+        local_sockets_of_std_become_tokios_and_back a_pair_of_std datagrams_of_std_by_path
+        abstract_names_of_std whoever_waits_in_a_thread_is_woken
+        local_sockets_are_watched_by_their_descriptors all_that_is_asked_for_is_waited_for;
     watched:
         an_echo_over_watched_streams_of_std changes_of_a_watched_stream_are_told_once
         a_writer_waits_by_its_descriptor an_error_of_a_watched_socket_is_told

@@ -169,12 +169,13 @@ fn is_of_system(disks: &Disks, path: &Path) -> bool {
 /// directory that the process was started in. True where there are any.
 fn take_up_parents(disks: &Disks, path: &Path) -> bool {
     let path = own().home.join(path);
-    let Some(parent) = path.parent().filter(|parent| parent.starts_with(&own().home)) else {
-        return false;
-    };
-    if !is_real_dir(parent) {
-        return false;
-    }
+    path.starts_with(&own().home) && take_up_parents_anywhere(disks, &path)
+}
+
+/// The same, wherever the directories are.
+pub(crate) fn take_up_parents_anywhere(disks: &Disks, path: &Path) -> bool {
+    let path = own().home.join(path);
+    let Some(parent) = path.parent().filter(|parent| is_real_dir(parent)) else { return false };
     let mut above: Vec<&Path> = parent.ancestors().collect();
     above.reverse();
     disks.names(|volume| {

@@ -2,22 +2,24 @@
 //!
 //! Owns: sockets of std and of whatever else links to libc: which descriptors are simulated
 //! (`net/table.rs`), the functions on them (`net/calls.rs`,
-//! `net/messages.rs`), how they wait (`net/waits.rs`,
+//! `net/addresses.rs`, `net/messages.rs`, `net/local.rs`), how they wait (`net/waits.rs`,
 //! `net/ready.rs`, `net/epoll.rs`), their options (`net/options.rs`); lookups of names (`net/names.rs`); what C calls an
 //! address (`net/shapes.rs`); and the door through which tokio's types take such a socket, or become one.
 //! Does not own: what a call does, which is `detsim_net`'s.
 //!
-//! A socket of IPv4 or IPv6 for a stream or for datagrams is the simulation's where it is made in a run.
-//! Its descriptor is a real one, which leads nowhere. Local sockets and raw ones
-//! are the system's.
+//! A socket for a stream or for datagrams, of IPv4 or IPv6 or a local one, is the simulation's where it is made
+//! in a run. Its descriptor is a real one, which leads nowhere that anybody listens. Raw sockets, and local
+//! ones for packets in order, are the system's.
 //!
 //! Invariants: outside a run every function does what libc's does; no function panics, takes a lock or
 //! allocates on that way.
 
 #![expect(unsafe_code, reason = "functions that libc's callers link to")]
 
+mod addresses;
 pub(super) mod calls;
 mod epoll;
+mod local;
 mod messages;
 mod names;
 mod options;
@@ -73,8 +75,10 @@ pub fn lend(fd: RawFd, socket: &Socket) {
 
 /// Has the linker take these functions, where nothing else of their file is used.
 pub(crate) fn link_in() {
+    addresses::link_in();
     calls::link_in();
     epoll::link_in();
+    local::link_in();
     messages::link_in();
     names::link_in();
     options::link_in();

@@ -163,7 +163,7 @@ impl<T: AsRawFd> AsyncFd<T> {
         let registered = scope::with_io(|sim, runtime| {
             let outside = Outside::of(sim)?;
             runtime.watches(&outside);
-            let simulated = watch(fd, wanted(interest));
+            let simulated = watch(fd, wanted(interest)).transpose()?;
             let registration = Arc::new(Registration::new(outside, simulated, site));
             let owner = runtime.group().word();
             let token = registration.outside().add(fd, interest, owner, &registration)?;

@@ -4,21 +4,23 @@
 
 use std::io;
 use std::net::Shutdown;
+use std::os::fd::AsRawFd;
 use std::os::unix::net;
 use std::panic::Location;
 use std::path::Path;
 use std::task::{Context, Poll, ready};
 
+use detsim::__private::local;
 use detsim_executor::OpKind;
 use detsim_net::{How, Socket, Sockets};
 use tokio::io::ReadBuf;
 use tokio::net::unix::SocketAddr;
 
-use crate::net::descriptor::{Descriptor, no_std};
+use crate::net::descriptor::{Descriptor, into_fd, no_peer, taken};
 #[cfg(feature = "io-util")]
 use crate::net::ready;
 use crate::net::ready::{Site, wait};
-use crate::net::unix::{address_of, name_of, name_of_address};
+use crate::net::unix::{address_of, name_of_address, path_name_of};
 use crate::net::world;
 
 /// A local socket for datagrams.
@@ -34,17 +36,17 @@ impl UnixDatagram {
         Self { socket, descriptor, site: Location::caller() }
     }
 
-    /// A socket with a name.
+    /// A socket under a path, where it makes a file.
     ///
     /// # Errors
-    /// EADDRINUSE.
+    /// EADDRINUSE where there is a file; those of walking a path.
     ///
     /// # Panics
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn bind<P: AsRef<Path>>(path: P) -> io::Result<Self> {
-        let datagram = Self::unbound()?;
-        datagram.socket.bind_name(name_of(path.as_ref())?)?;
+        let (datagram, name) = (Self::unbound()?, path_name_of(path.as_ref())?);
+        world::inside(|| local::bind(&datagram.socket, name))?;
         Ok(datagram)
     }
 
@@ -73,30 +75,38 @@ impl UnixDatagram {
         Ok((Self::new(a, Descriptor::default()), Self::new(b, Descriptor::default())))
     }
 
-    /// A simulated socket with the same name. The given one is kept for its descriptor.
+    /// A socket of std that was made in this run, taken over with what it has; or, in place of one of the
+    /// system's, a simulated socket with the same name. The given one is kept for its descriptor.
     ///
     /// # Errors
-    /// As [`Self::bind`]; where the given one has a peer.
+    /// As [`Self::bind`]; where one of the system's has a peer.
     ///
     /// # Panics
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(datagram: net::UnixDatagram) -> io::Result<Self> {
+        if let Some(socket) = taken(datagram.as_raw_fd()) {
+            let socket = socket?;
+            let descriptor = Descriptor::given_for(datagram, &socket);
+            return Ok(Self::new(socket, descriptor));
+        }
         let socket = world::open(Sockets::unix_datagram)?;
         if datagram.peer_addr().is_ok() {
-            return Err(crate::net::descriptor::no_peer("UnixDatagram"));
+            return Err(no_peer("UnixDatagram"));
         }
         let name = name_of_address(&datagram.local_addr()?.into());
         if !name.is_empty() {
-            socket.bind_name(name)?;
+            world::inside(|| local::bind_in_place(&socket, name))?;
         }
         Ok(Self::new(socket, Descriptor::given(datagram)))
     }
 
+    /// The socket as one of std's, whose calls do not wait unless it is told to.
+    ///
     /// # Errors
-    /// Always: a simulated socket stays in its simulation.
+    /// Where the process has no descriptors left; always, where std's sockets are the system's own.
     pub fn into_std(self) -> io::Result<net::UnixDatagram> {
-        Err(no_std("UnixDatagram"))
+        into_fd(self.socket, "UnixDatagram").map(net::UnixDatagram::from)
     }
 
     /// From now on it talks to whoever has this name.
@@ -104,7 +114,8 @@ impl UnixDatagram {
     /// # Errors
     /// ENOENT, ECONNREFUSED, EPROTOTYPE.
     pub fn connect<P: AsRef<Path>>(&self, path: P) -> io::Result<()> {
-        self.socket.set_peer_name(&name_of(path.as_ref())?)
+        let name = path_name_of(path.as_ref())?;
+        self.socket.set_peer_name(Some(&world::inside(|| local::find(&name))))
     }
 
     /// Its own address.
@@ -141,7 +152,7 @@ impl UnixDatagram {
             Shutdown::Write => [false, true],
             Shutdown::Both => [true, true],
         };
-        self.socket.shutdown_datagrams(shut)
+        self.socket.shutdown_local(shut)
     }
 
     // ------------------------------------------------------------ readiness
@@ -177,11 +188,11 @@ impl UnixDatagram {
         buf: &'a [u8],
         target: P,
     ) -> impl Future<Output = io::Result<usize>> + use<'a, P> {
-        let (site, name) = (Location::caller(), name_of(target.as_ref()));
+        let (site, name) = (Location::caller(), path_name_of(target.as_ref()));
         async move {
             let (socket, to) = (&self.socket, name?);
             let sent = wait(socket, OpKind::Send, site, |cx, how| {
-                socket.poll_send_name(cx, how, Some(&to), buf)
+                socket.poll_send_name(cx, how, Some(&local::find(&to)), buf)
             });
             sent.await
         }
@@ -205,8 +216,8 @@ impl UnixDatagram {
         buf: &[u8],
         target: P,
     ) -> Poll<io::Result<usize>> {
-        let to = name_of(target.as_ref())?;
-        self.socket.poll_send_name(cx, How::poller_at(OpKind::Send, self.site), Some(&to), buf)
+        let (name, how) = (path_name_of(target.as_ref())?, How::poller_at(OpKind::Send, self.site));
+        self.socket.poll_send_name(cx, how, Some(&local::find(&name)), buf)
     }
 
     /// Sends to the peer without waiting.
@@ -224,7 +235,8 @@ impl UnixDatagram {
     /// `WouldBlock` while the queue is full; as [`Self::send_to`].
     #[track_caller]
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
-        self.socket.try_send_name(Some(&name_of(target.as_ref())?), buf)
+        let name = path_name_of(target.as_ref())?;
+        self.socket.try_send_name(Some(&world::inside(|| local::find(&name))), buf)
     }
 
     // ------------------------------------------------------------ receiving
@@ -256,7 +268,7 @@ impl UnixDatagram {
         let (bytes, from) =
             wait(socket, OpKind::Recv, site, |cx, how| socket.poll_receive_name(cx, how, buf))
                 .await?;
-        Ok((bytes, address_of(&from)?))
+        Ok((bytes.min(buf.len()), address_of(&from)?))
     }
 
     /// Polls for a datagram.
@@ -279,6 +291,7 @@ impl UnixDatagram {
         let how = How::poller_at(OpKind::Recv, self.site);
         let room = buf.initialize_unfilled();
         let (bytes, from) = ready!(self.socket.poll_receive_name(cx, how, room))?;
+        let bytes = bytes.min(room.len());
         buf.advance(bytes);
         Poll::Ready(address_of(&from))
     }
@@ -289,7 +302,7 @@ impl UnixDatagram {
     /// `WouldBlock` where there is none.
     #[track_caller]
     pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.socket.try_receive_name(buf).map(|(bytes, _)| bytes)
+        self.try_recv_from(buf).map(|(bytes, _)| bytes)
     }
 
     /// Takes a datagram without waiting, and says who sent it.
@@ -298,8 +311,8 @@ impl UnixDatagram {
     /// As [`Self::try_recv`].
     #[track_caller]
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        let (bytes, from) = self.socket.try_receive_name(buf)?;
-        Ok((bytes, address_of(&from)?))
+        let (bytes, from) = self.socket.try_receive_name(buf, false)?;
+        Ok((bytes.min(buf.len()), address_of(&from)?))
     }
 
     /// Takes a datagram behind what the buffer holds, without waiting.
@@ -361,4 +374,4 @@ impl UnixDatagram {
 
 crate::net::methods::try_from_std!(net::UnixDatagram, UnixDatagram);
 crate::net::methods::addressed!(UnixDatagram);
-crate::net::methods::descriptor!(UnixDatagram);
+crate::net::methods::lent!(UnixDatagram);

@@ -6,12 +6,13 @@ use std::io;
 use std::panic::Location;
 use std::path::Path;
 
+use detsim::__private::local;
 use detsim_net::{Socket, Sockets};
 
 use crate::net::descriptor::Descriptor;
 use crate::net::unix::datagram::UnixDatagram;
 use crate::net::unix::listener::UnixListener;
-use crate::net::unix::name_of;
+use crate::net::unix::raw_name_of;
 use crate::net::unix::stream::UnixStream;
 use crate::net::world;
 
@@ -55,7 +56,8 @@ impl UnixSocket {
     /// # Errors
     /// EADDRINUSE, EINVAL.
     pub fn bind(&self, path: impl AsRef<Path>) -> io::Result<()> {
-        self.socket.bind_name(name_of(path.as_ref())?)
+        let name = raw_name_of(path.as_ref())?;
+        world::inside(|| local::bind(&self.socket, name))
     }
 
     /// Takes connections from now on, `backlog` of them unaccepted.
@@ -76,7 +78,7 @@ impl UnixSocket {
     /// Where it is for datagrams, in tokio's words; ENOENT, ECONNREFUSED.
     #[track_caller]
     pub fn connect(self, path: impl AsRef<Path>) -> impl Future<Output = io::Result<UnixStream>> {
-        let (site, name) = (Location::caller(), name_of(path.as_ref()));
+        let (site, name) = (Location::caller(), raw_name_of(path.as_ref()));
         async move {
             if !self.is_stream {
                 return Err(io::Error::other("connect cannot be called on a datagram socket"));
@@ -98,4 +100,4 @@ impl UnixSocket {
     }
 }
 
-crate::net::methods::descriptor!(UnixSocket);
+crate::net::methods::lent!(UnixSocket);

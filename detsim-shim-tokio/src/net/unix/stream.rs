@@ -3,18 +3,20 @@
 //! Mirrors tokio's. Owns: [`UnixStream`]. Does not own: its halves (`split.rs`, `split_owned.rs`).
 
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::net;
 use std::panic::Location;
 use std::path::Path;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use detsim::__private::local;
 use detsim_executor::{OpKind, yield_now};
 use detsim_net::{Socket, Sockets};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::SocketAddr;
 
-use crate::net::descriptor::{Descriptor, no_peer, no_std};
+use crate::net::descriptor::{Descriptor, into_fd, no_peer, taken};
 use crate::net::ready::{Site, wait};
 use crate::net::unix::split::{self, ReadHalf, WriteHalf};
 use crate::net::unix::split_owned::{self, OwnedReadHalf, OwnedWriteHalf};
@@ -34,7 +36,7 @@ impl UnixStream {
     /// Connects to whoever listens under a path.
     ///
     /// # Errors
-    /// ENOENT, ECONNREFUSED.
+    /// ENOENT, ECONNREFUSED, EACCES; `WouldBlock` while the queue of who listens is full.
     #[track_caller]
     pub fn connect<P: AsRef<Path>>(path: P) -> impl Future<Output = io::Result<Self>> + use<P> {
         let (site, name) = (Location::caller(), name_of(path.as_ref()));
@@ -63,7 +65,7 @@ impl UnixStream {
         site: Site,
     ) -> io::Result<Self> {
         let connect = wait(&socket, OpKind::Connect, site, |cx, how| {
-            socket.poll_connect_name(cx, how, &name)
+            socket.poll_connect_name(cx, how, &local::find(&name))
         });
         connect.await?;
         // As on tokio, which asks the system whether it is there only when others have run.
@@ -92,21 +94,30 @@ impl UnixStream {
         Ok((a, b))
     }
 
+    /// A connection of std that was made in this run, taken over with what it has.
+    ///
     /// # Errors
-    /// Always: the peer of a stream of std is not simulated.
+    /// For one of the system's: its peer is not simulated.
     ///
     /// # Panics
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn from_std(stream: net::UnixStream) -> io::Result<Self> {
+        if let Some(socket) = taken(stream.as_raw_fd()) {
+            let (socket, site) = (socket?, Location::caller());
+            let descriptor = Descriptor::given_for(stream, &socket);
+            return Ok(Self { socket, descriptor, site });
+        }
         world::open(|_| drop(stream))?;
         Err(no_peer("UnixStream"))
     }
 
+    /// The connection as one of std's, whose calls do not wait unless it is told to.
+    ///
     /// # Errors
-    /// Always: a simulated socket stays in its simulation.
+    /// Where the process has no descriptors left; always, where std's sockets are the system's own.
     pub fn into_std(self) -> io::Result<net::UnixStream> {
-        Err(no_std("UnixStream"))
+        into_fd(self.socket, "UnixStream").map(net::UnixStream::from)
     }
 
     /// Who is at the other end: this process, as all that is simulated.
@@ -170,4 +181,4 @@ impl UnixStream {
 
 crate::net::methods::try_from_std!(net::UnixStream, UnixStream);
 crate::net::methods::stream!(UnixStream);
-crate::net::methods::descriptor!(UnixStream);
+crate::net::methods::lent!(UnixStream);

@@ -460,4 +460,29 @@ programs! {
         see(shown(fs::metadata(dir.join("empty")).await.map(|m| m.len())));
         see(shown(fs::copy(dir.join("f"), "").await));
     }
+    names_of_sockets_have_permissions |dir, see| {
+        use std::os::unix::net::{UnixDatagram, UnixListener, UnixStream};
+        let (path, of_datagrams) = (dir.join("s"), dir.join("d"));
+        let _listener = UnixListener::bind(&path).unwrap();
+        let _datagram = UnixDatagram::bind(&of_datagrams).unwrap();
+        let client = UnixDatagram::unbound().unwrap();
+        for bits in [0o700, 0o500, 0o200, 0o000] {
+            set_mode(&path, bits).await;
+            set_mode(&of_datagrams, bits).await;
+            see(shown(UnixStream::connect(&path).map(drop)));
+            see(shown(client.send_to(b"x", &of_datagrams)));
+            see(shown(fs::read(&path).await));
+            see(shown(OpenOptions::new().write(true).open(&path).await.map(drop)));
+        }
+        put(dir.join("f"), "text").await;
+        see(shown(UnixStream::connect(dir.join("f")).map(drop)));
+        set_mode(dir.join("f"), 0o400).await;
+        see(shown(UnixStream::connect(dir.join("f")).map(drop)));
+        for bits in [0o600, 0o500] {
+            set_mode(&dir, bits).await;
+            see(shown(UnixStream::connect(&path).map(drop)));
+            see(shown(UnixListener::bind(dir.join("new")).map(drop)));
+        }
+        set_mode(&dir, 0o700).await;
+    }
 }

@@ -41,6 +41,7 @@ fn mode(known: &Metadata) -> u32 {
         FileKind::File => libc::S_IFREG,
         FileKind::Symlink => libc::S_IFLNK,
         FileKind::Fifo => libc::S_IFIFO,
+        FileKind::Socket => libc::S_IFSOCK,
     };
     kind | known.mode
 }
@@ -96,6 +97,7 @@ pub(super) fn dirent(entry: &DirEntry) -> libc::dirent64 {
         FileKind::File => libc::DT_REG,
         FileKind::Symlink => libc::DT_LNK,
         FileKind::Fifo => libc::DT_FIFO,
+        FileKind::Socket => libc::DT_SOCK,
     };
     for (to, from) in dirent.d_name.iter_mut().zip(entry.name.as_bytes()) {
         *to = from.cast_signed() as libc::c_char;

@@ -10,12 +10,14 @@ use std::slice;
 
 use detsim_executor::threads;
 use detsim_net::{Socket, Sockets};
-use libc::{AF_INET, AF_INET6, c_int, c_void, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{AF_INET, AF_INET6, AF_UNIX, c_int, c_void, size_t, sockaddr, socklen_t, ssize_t};
 
+use super::addresses::{address_of, bind_late};
 use super::ready::rung;
+use super::shapes::{self, Named};
 use super::table::{self, Known};
 use super::waits::{Call, make};
-use super::{set_errno, shapes};
+use super::{local, set_errno};
 use crate::console;
 use crate::interpose::fs::system;
 
@@ -52,22 +54,29 @@ pub(super) fn blocked<R: 'static>(call: impl FnOnce() -> io::Result<R> + 'static
 #[unsafe(no_mangle)]
 extern "C-unwind" fn socket(family: c_int, kind: c_int, protocol: c_int) -> c_int {
     let fd = system!(SYS_socket, family, kind, protocol) as c_int;
-    let flags = libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    let opens = match kind & !flags {
-        libc::SOCK_STREAM if protocol == 0 || protocol == libc::IPPROTO_TCP => Sockets::tcp,
-        libc::SOCK_DGRAM if protocol == 0 || protocol == libc::IPPROTO_UDP => Sockets::udp,
-        _ => return fd,
-    };
-    if fd >= 0 && [AF_INET, AF_INET6].contains(&family) {
+    if let Some(opens) = opener(family, kind, protocol).filter(|_| fd >= 0) {
         let never_waits = kind & libc::SOCK_NONBLOCK != 0;
         threads::inside(|| {
             if let Some(sockets) = Sockets::current() {
-                let socket = opens(&sockets, family == AF_INET6);
-                table::put(fd, Rc::new(Known::own(socket, never_waits)));
+                table::put(fd, Rc::new(Known::own(opens(&sockets), never_waits)));
             }
         });
     }
     fd
+}
+
+/// What makes such a socket; `None` where it is the system's.
+fn opener(family: c_int, kind: c_int, protocol: c_int) -> Option<fn(&Sockets) -> Socket> {
+    let is = |of: c_int| protocol == 0 || protocol == of;
+    match (family, kind & !(libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK)) {
+        (AF_INET, libc::SOCK_STREAM) if is(libc::IPPROTO_TCP) => Some(|of| of.tcp(false)),
+        (AF_INET6, libc::SOCK_STREAM) if is(libc::IPPROTO_TCP) => Some(|of| of.tcp(true)),
+        (AF_INET, libc::SOCK_DGRAM) if is(libc::IPPROTO_UDP) => Some(|of| of.udp(false)),
+        (AF_INET6, libc::SOCK_DGRAM) if is(libc::IPPROTO_UDP) => Some(|of| of.udp(true)),
+        (AF_UNIX, libc::SOCK_STREAM) if is(AF_UNIX) => Some(Sockets::unix_stream),
+        (AF_UNIX, libc::SOCK_DGRAM) if is(AF_UNIX) => Some(Sockets::unix_datagram),
+        _ => None,
+    }
 }
 
 /// A real descriptor that has this socket behind it.
@@ -75,8 +84,8 @@ extern "C-unwind" fn socket(family: c_int, kind: c_int, protocol: c_int) -> c_in
 /// # Errors
 /// Where the process has no descriptors left.
 pub(super) fn descriptor(known: Known) -> io::Result<c_int> {
-    let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
-    let fd = system!(SYS_socket, AF_INET, kind, 0) as c_int;
+    let (family, kind) = local::family_of(&known);
+    let fd = system!(SYS_socket, family, kind | libc::SOCK_CLOEXEC, 0) as c_int;
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
@@ -97,29 +106,7 @@ pub(in crate::interpose) fn duplicated(from: c_int, to: c_int) {
     }
 }
 
-// ------------------------------------------------------------ addresses
-
-/// libc's `bind`.
-///
-/// # Safety
-/// As of libc's: the address is valid for its length.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn bind(fd: c_int, address: *const sockaddr, len: socklen_t) -> c_int {
-    let Some(known) = table::find(fd) else {
-        return system!(SYS_bind, fd, address, len) as c_int;
-    };
-    // SAFETY: the caller vouches for the address.
-    let address = unsafe { address_of(address, len) };
-    done(address.and_then(|address| inside(|| known.with(|socket| socket.bind(address)))))
-}
-
-/// # Safety
-/// As of [`shapes::read`].
-unsafe fn address_of(address: *const sockaddr, len: socklen_t) -> io::Result<SocketAddr> {
-    // SAFETY: the caller vouches for the address.
-    let address = unsafe { shapes::read(address, len) };
-    address.ok_or_else(|| io::Error::from_raw_os_error(libc::EINVAL))
-}
+// ------------------------------------------------------------ connections
 
 /// Does what takes no time.
 pub(super) fn inside<R>(f: impl FnOnce() -> io::Result<R>) -> io::Result<R> {
@@ -133,55 +120,6 @@ extern "C-unwind" fn listen(fd: c_int, backlog: c_int) -> c_int {
     let backlog = u32::try_from(backlog).unwrap_or(4_096);
     done(inside(|| known.with(|socket| socket.listen(backlog))))
 }
-
-/// libc's `getsockname`.
-///
-/// # Safety
-/// As of libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn getsockname(
-    fd: c_int,
-    to: *mut sockaddr,
-    len: *mut socklen_t,
-) -> c_int {
-    let Some(known) = table::find(fd) else {
-        return system!(SYS_getsockname, fd, to, len) as c_int;
-    };
-    let address = inside(|| known.with(own_address));
-    // SAFETY: the caller vouches for the place.
-    done(address.map(|address| unsafe { shapes::write(address, to, len) }))
-}
-
-/// One that has no address yet has that of nobody.
-fn own_address(socket: &Socket) -> io::Result<SocketAddr> {
-    match socket.local_addr() {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            let nobody: [SocketAddr; 2] = [([0, 0, 0, 0], 0).into(), ([0; 16], 0).into()];
-            Ok(nobody[usize::from(socket.is_v6()?)])
-        }
-        known => known,
-    }
-}
-
-/// libc's `getpeername`.
-///
-/// # Safety
-/// As of libc's.
-#[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn getpeername(
-    fd: c_int,
-    to: *mut sockaddr,
-    len: *mut socklen_t,
-) -> c_int {
-    let Some(known) = table::find(fd) else {
-        return system!(SYS_getpeername, fd, to, len) as c_int;
-    };
-    let address = inside(|| known.with(Socket::peer_addr));
-    // SAFETY: the caller vouches for the place.
-    done(address.map(|address| unsafe { shapes::write(address, to, len) }))
-}
-
-// ------------------------------------------------------------ connections
 
 /// libc's `connect`.
 ///
@@ -197,7 +135,11 @@ unsafe extern "C-unwind" fn connect(fd: c_int, address: *const sockaddr, len: so
         Ok(address) => address,
         Err(error) => return done(Err(error)),
     };
-    done(blocked(move || connects(&known, address)))
+    done(blocked(move || match address {
+        address if known.with(Socket::is_local)? => local::connect(&known, &address),
+        Named::Internet(address) => connects(&known, address),
+        _ => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+    }))
 }
 
 fn connects(known: &Known, address: SocketAddr) -> io::Result<()> {
@@ -212,17 +154,6 @@ fn connects(known: &Known, address: SocketAddr) -> io::Result<()> {
         return Err(io::Error::from_raw_os_error(libc::EINPROGRESS));
     }
     make(known, Call::CONNECT, true, Socket::try_connected)
-}
-
-/// A socket for datagrams that has no address gets one when it needs it.
-pub(super) fn bind_late(socket: &Socket) -> io::Result<()> {
-    match socket.local_addr() {
-        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-            let any: [SocketAddr; 2] = [([0, 0, 0, 0], 0).into(), ([0; 16], 0).into()];
-            socket.bind(any[usize::from(socket.is_v6()?)])
-        }
-        known => known.map(drop),
-    }
 }
 
 /// libc's `accept4`.
@@ -241,13 +172,17 @@ unsafe extern "C-unwind" fn accept4(
     };
     let waits = !known.never_waits.get();
     let accepted = blocked(move || {
-        let (socket, from) = make(&known, Call::ACCEPT, waits, Socket::try_accept)?;
+        let (socket, from) =
+            make(&known, Call::ACCEPT, waits, |socket| match socket.is_local()? {
+                true => socket.try_accept_name().map(|(socket, from)| (socket, Named::Local(from))),
+                false => socket.try_accept().map(|(socket, from)| (socket, from.into())),
+            })?;
         let made = descriptor(Known::own(socket, flags & libc::SOCK_NONBLOCK != 0))?;
         Ok((made, from))
     });
     answer(accepted.map(|(made, from)| {
         // SAFETY: the caller vouches for the place.
-        unsafe { shapes::write(from, to, len) };
+        unsafe { shapes::write(&from, to, len) };
         made
     })) as c_int
 }
@@ -267,6 +202,10 @@ unsafe extern "C-unwind" fn accept(fd: c_int, to: *mut sockaddr, len: *mut sockl
 extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let Some(known) = table::find(fd) else { return system!(SYS_shutdown, fd, how) as c_int };
     done(inside(|| {
+        if known.with(Socket::is_local)? {
+            let shut = [how != libc::SHUT_WR, how != libc::SHUT_RD];
+            return known.with(|socket| socket.shutdown_local(shut));
+        }
         if how != libc::SHUT_WR {
             known.with(Socket::peer_addr)?;
             known.is_read_shut.set(true);
@@ -279,20 +218,23 @@ extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
 
 /// What a receiving call wants beside bytes.
 #[derive(Clone, Copy)]
-struct Wants {
-    peeks: bool,
-    waits: bool,
+#[expect(clippy::struct_excessive_bools, reason = "these are flags of recv(2), one for one")]
+pub(super) struct Wants {
+    pub(super) peeks: bool,
+    pub(super) waits: bool,
     /// The byte that is beside the stream.
-    urgent: bool,
+    pub(super) urgent: bool,
     /// How long a datagram is, whatever there is room for.
-    length: bool,
+    pub(super) length: bool,
+    /// As much as there is room for, as long as it may take.
+    pub(super) all: bool,
 }
 
 /// What was received.
 pub(super) struct Received {
     pub(super) len: usize,
-    /// From whom, where it is a datagram.
-    pub(super) from: Option<SocketAddr>,
+    /// From whom, where that is said.
+    pub(super) from: Named,
     /// There was more of the datagram than there is room for.
     pub(super) is_cut: bool,
 }
@@ -301,8 +243,11 @@ pub(super) struct Received {
 const DATAGRAM_MAX: usize = 1 << 16;
 
 fn receive(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<Received> {
-    let Wants { peeks, waits, length, urgent } = wants;
-    let nothing = Received { len: 0, from: None, is_cut: false };
+    if known.with(Socket::is_local)? {
+        return local::receive(known, to, wants);
+    }
+    let Wants { peeks, waits, length, urgent, .. } = wants;
+    let nothing = Received { len: 0, from: Named::Nobody, is_cut: false };
     if urgent {
         let byte = known.with(|socket| socket.try_receive_urgent(peeks))?;
         let len = to.first_mut().map_or(0, |first| {
@@ -321,23 +266,48 @@ fn receive(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<Received> {
         let (len, from) = make(known, Call::RECV, waits, receive)?;
         let fits = len.min(to.len());
         to[..fits].copy_from_slice(&whole[..fits]);
-        let (from, is_cut) = (Some(from), fits < len);
+        let (from, is_cut) = (from.into(), fits < len);
         return Ok(Received { len: if length { len } else { fits }, from, is_cut });
     }
-    let len = make(known, Call::RECV, waits, |socket| match peeks {
-        true => socket.try_peek(to),
-        false => socket.try_read(&mut [IoSliceMut::new(to)]),
-    })?;
+    let len = read(known, to, wants)?;
     Ok(Received { len, ..nothing })
+}
+
+/// Reads from a stream.
+pub(super) fn read(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<usize> {
+    let Wants { peeks, waits, all, .. } = wants;
+    let read = |to: &mut [u8]| {
+        make(known, Call::RECV, waits, |socket| match peeks {
+            true => socket.try_peek(to),
+            false => socket.try_read(&mut [IoSliceMut::new(to)]),
+        })
+    };
+    let mut len = read(to)?;
+    // What was taken is not given back where there is no more.
+    while all && !peeks && 0 < len && len < to.len() {
+        match read(&mut to[len..]) {
+            Ok(more) if more > 0 => len += more,
+            _ => break,
+        }
+    }
+    Ok(len)
 }
 
 /// Sends parts, to the peer where no other is named.
 fn send_parts(
     known: &Known,
     parts: &[IoSlice<'_>],
-    to: Option<SocketAddr>,
+    to: Option<Named>,
     waits: bool,
 ) -> io::Result<usize> {
+    if known.with(Socket::is_local)? {
+        return local::send(known, parts, to.as_ref(), waits);
+    }
+    let to = match to {
+        Some(Named::Local(_)) => return Err(io::Error::from_raw_os_error(libc::EAFNOSUPPORT)),
+        Some(Named::Internet(to)) => Some(to),
+        Some(Named::Nobody) | None => None,
+    };
     if known.with(Socket::is_udp)? {
         let whole: Vec<u8> = parts.iter().flat_map(|part| part.iter().copied()).collect();
         return make(known, Call::SEND, waits, |socket| {
@@ -356,6 +326,7 @@ fn wants(known: &Known, flags: c_int) -> Wants {
         waits,
         urgent: is_set(libc::MSG_OOB),
         length: is_set(libc::MSG_TRUNC),
+        all: is_set(libc::MSG_WAITALL),
     }
 }
 
@@ -391,7 +362,7 @@ pub(super) unsafe fn send_from(
     from: *const c_void,
     len: size_t,
     flags: c_int,
-    to: Option<SocketAddr>,
+    to: Option<Named>,
 ) -> io::Result<usize> {
     let Wants { waits, urgent, .. } = wants(&known, flags);
     let from = from.cast::<u8>();
@@ -466,10 +437,8 @@ unsafe extern "C-unwind" fn recvfrom(
     // SAFETY: the caller vouches for the place.
     let received = unsafe { receive_at(known, to, len, flags) };
     answer(received.map(|Received { len, from, .. }| {
-        if let Some(from) = from {
-            // SAFETY: as above.
-            unsafe { shapes::write(from, address, address_len) };
-        }
+        // SAFETY: as above.
+        unsafe { shapes::write(&from, address, address_len) };
         len
     }))
 }

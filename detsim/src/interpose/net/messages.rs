@@ -6,18 +6,20 @@
 //! into datagrams, as the kernel would. Does not own: what is sent and received (`calls.rs`). No control
 //! message is ever received: whoever asked for them finds none, as from a kernel that has none to give.
 //!
-//! A control message that is none of these is refused with EINVAL, and said.
+//! A control message that is none of these is refused with EINVAL, and said; so are descriptors that are to pass
+//! a local socket, with EOPNOTSUPP: what stands behind them is not of the run's making alone.
 
 use std::io;
 use std::rc::Rc;
 
+use detsim_net::Socket;
 use libc::{
     IPPROTO_IP, IPPROTO_IPV6, SOL_UDP, c_int, c_uint, c_void, mmsghdr, msghdr, ssize_t, timespec,
 };
 
 use super::calls::{Received, answer, receive_at, send_from};
 use super::ready::rung;
-use super::shapes;
+use super::shapes::{self, Named};
 use super::table::{self, Known};
 use crate::console;
 use crate::interpose::fs::system;
@@ -118,7 +120,7 @@ unsafe fn each(
 /// The message and what it points at are valid.
 unsafe fn send_message(known: &Rc<Known>, message: &msghdr, flags: c_int) -> ssize_t {
     // SAFETY: the caller vouches for the message.
-    let segment = match unsafe { segment_of(message) } {
+    let segment = match unsafe { segment_of(known, message) } {
         Ok(segment) => segment,
         Err(error) => return answer::<ssize_t>(Err(error)),
     };
@@ -127,7 +129,7 @@ unsafe fn send_message(known: &Rc<Known>, message: &msghdr, flags: c_int) -> ssi
     let send = |from: *const c_void, len: usize| {
         // SAFETY: the parts are together there until the call is over.
         let part = |at: usize, len: usize| unsafe {
-            send_from(Rc::clone(known), from.byte_add(at), len, flags, to)
+            send_from(Rc::clone(known), from.byte_add(at), len, flags, to.clone())
         };
         let Some(size) = segment.filter(|size| *size > 0 && *size < len) else {
             return answer(part(0, len));
@@ -143,7 +145,8 @@ unsafe fn send_message(known: &Rc<Known>, message: &msghdr, flags: c_int) -> ssi
 ///
 /// # Safety
 /// The message and what it points at are valid.
-unsafe fn segment_of(message: &msghdr) -> io::Result<Option<usize>> {
+unsafe fn segment_of(known: &Known, message: &msghdr) -> io::Result<Option<usize>> {
+    let is_local = known.with(Socket::is_local)?;
     let mut segment = None;
     // SAFETY: the caller vouches for the control messages.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(message) };
@@ -158,7 +161,15 @@ unsafe fn segment_of(message: &msghdr) -> io::Result<Option<usize>> {
             }
             (IPPROTO_IP, libc::IP_TOS | libc::IP_TTL | libc::IP_PKTINFO)
             | (IPPROTO_IPV6, libc::IPV6_TCLASS | libc::IPV6_HOPLIMIT | libc::IPV6_PKTINFO)
-            | (libc::SOL_SOCKET, libc::SCM_RIGHTS | libc::SCM_CREDENTIALS) => {}
+            | (libc::SOL_SOCKET, libc::SCM_CREDENTIALS) => {}
+            (libc::SOL_SOCKET, libc::SCM_RIGHTS) if is_local => {
+                console::error(
+                    "detsim: descriptors do not pass a simulated local socket (SCM_RIGHTS); the call gives \
+                     EOPNOTSUPP; send what they are for, or open it anew",
+                );
+                return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+            }
+            (libc::SOL_SOCKET, libc::SCM_RIGHTS) => {}
             (level, kind) => {
                 console::error(&format!(
                     "detsim: a control message of level {level} and type {kind} means nothing to a \
@@ -176,7 +187,7 @@ unsafe fn segment_of(message: &msghdr) -> io::Result<Option<usize>> {
 /// # Safety
 /// The message and what it points at are valid.
 unsafe fn receive_message(known: &Rc<Known>, message: &mut msghdr, flags: c_int) -> ssize_t {
-    let (mut whole, mut from, mut is_cut) = (0, None, false);
+    let (mut whole, mut from, mut is_cut) = (0, Named::Nobody, false);
     let receive = |to: *mut c_void, len: usize| {
         // SAFETY: there is room for as many bytes until the call is over.
         match unsafe { receive_at(Rc::clone(known), to, len, flags) } {
@@ -193,13 +204,8 @@ unsafe fn receive_message(known: &Rc<Known>, message: &mut msghdr, flags: c_int)
     if got < 0 {
         return got;
     }
-    match from {
-        // SAFETY: the caller vouches for the place of the address.
-        Some(from) => unsafe {
-            shapes::write(from, message.msg_name.cast(), &raw mut message.msg_namelen);
-        },
-        None => message.msg_namelen = 0,
-    }
+    // SAFETY: the caller vouches for the place of the address.
+    unsafe { shapes::write(&from, message.msg_name.cast(), &raw mut message.msg_namelen) };
     message.msg_flags = if is_cut { libc::MSG_TRUNC } else { 0 };
     message.msg_controllen = 0;
     whole as ssize_t

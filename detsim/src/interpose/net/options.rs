@@ -191,6 +191,10 @@ unsafe extern "C-unwind" fn getsockopt(
 ) -> c_int {
     let real = || system!(SYS_getsockopt, fd, level, name, value, len) as c_int;
     let Some(known) = table::find(fd) else { return real() };
+    if (level, name) == (SOL_SOCKET, libc::SO_PEERCRED) && known.with(Socket::peer_name).is_ok() {
+        // SAFETY: the caller vouches for the place.
+        return unsafe { put_own_credentials(value, len) };
+    }
     let found = inside(|| known.with(|socket| number_of(socket, (level, name))));
     match found {
         Ok(None) => real(),
@@ -206,6 +210,24 @@ unsafe extern "C-unwind" fn getsockopt(
         }
         Err(error) => done(Err(error)),
     }
+}
+
+/// Whoever is at the other end of a local socket is this process, as all that is simulated.
+///
+/// # Safety
+/// `to` is valid for writes of `*len` bytes.
+unsafe fn put_own_credentials(to: *mut c_void, len: *mut socklen_t) -> c_int {
+    // SAFETY: the calls take nothing, and never fail.
+    let own =
+        unsafe { libc::ucred { pid: libc::getpid(), uid: libc::geteuid(), gid: libc::getegid() } };
+    // SAFETY: the caller vouches for the place; no more than fits is written.
+    unsafe {
+        let room = (*len as usize).min(size_of::<libc::ucred>());
+        let from = (&raw const own).cast::<u8>();
+        std::ptr::copy_nonoverlapping(from, to.cast::<u8>(), room);
+        *len = room as socklen_t;
+    }
+    0
 }
 
 /// The number that an option reads as; `None` where it is none, or none of the simulation's.

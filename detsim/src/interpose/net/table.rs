@@ -7,7 +7,7 @@
 //! Invariants: a descriptor that is not in the table is the system's; it leaves the table when it is closed.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::Waker;
@@ -27,6 +27,8 @@ static USED: AtomicBool = AtomicBool::new(false);
 pub(super) struct Table {
     known: RefCell<BTreeMap<c_int, Rc<Known>>>,
     epolls: RefCell<BTreeMap<c_int, Rc<Epoll>>>,
+    /// Those that one of tokio's types watches: none is watched twice.
+    watched: RefCell<BTreeSet<c_int>>,
     /// Who waits for a descriptor of the system's, and under which number.
     listeners: RefCell<BTreeMap<u64, Waker>>,
     numbers: Cell<u64>,
@@ -144,6 +146,16 @@ pub(super) fn put_epoll(fd: c_int, epoll: Rc<Epoll>) {
     }
 }
 
+/// A descriptor is watched from now on, or no more; whether it was so before.
+pub(super) fn set_watched(fd: c_int, is_watched: bool) -> bool {
+    let set = || {
+        let table = context::sim()?.device::<Table>()?;
+        let mut watched = table.watched.borrow_mut();
+        Some(if is_watched { !watched.insert(fd) } else { watched.remove(&fd) })
+    };
+    threads::inside(set).flatten().unwrap_or(false)
+}
+
 /// Does anybody wait for a descriptor of the system's?
 #[inline]
 pub(super) fn is_listened() -> bool {
@@ -198,6 +210,7 @@ pub(super) fn remove(fd: c_int) -> Option<Rc<Known>> {
     }
     let remove = || {
         let table = context::sim()?.device::<Table>()?;
+        table.watched.borrow_mut().remove(&fd);
         let epoll = table.epolls.borrow_mut().remove(&fd);
         drop(epoll);
         table.known.borrow_mut().remove(&fd)

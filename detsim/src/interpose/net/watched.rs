@@ -2,6 +2,7 @@
 //!
 //! Owns: [`Watched`], what tokio's `AsyncFd` asks of one. Does not own: who waits.
 
+use std::io;
 use std::os::fd::RawFd;
 use std::task::Waker;
 
@@ -15,14 +16,28 @@ use crate::poller::{Happened, Wanted};
 /// See the module's documentation.
 #[derive(Debug)]
 pub struct Watched {
+    fd: RawFd,
     socket: Alias,
     wanted: Wanted,
 }
 
 /// The simulated socket behind a descriptor; `None` where it is the system's.
-pub fn watch(fd: RawFd, wanted: Wanted) -> Option<Watched> {
+///
+/// # Errors
+/// EEXIST where it is watched already.
+pub fn watch(fd: RawFd, wanted: Wanted) -> Option<io::Result<Watched>> {
     super::link_in();
-    Some(Watched { socket: table::find(fd)?.alias(), wanted })
+    let socket = table::find(fd)?.alias();
+    Some(match table::set_watched(fd, true) {
+        true => Err(io::Error::from_raw_os_error(libc::EEXIST)),
+        false => Ok(Watched { fd, socket, wanted }),
+    })
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        table::set_watched(self.fd, false);
+    }
 }
 
 impl Watched {
