@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
 use detsim_executor::{
-    Block, Bound, In, Object, OpKind, ResourceKind, Waiter, storable, yield_with,
+    Block, Bound, In, Object, OpKind, ResourceKind, Waiter, context, storable, yield_with,
 };
 use tokio::io::{Interest, Ready};
 
@@ -31,6 +31,8 @@ pub(crate) struct Registration {
     state: Bound<State>,
     /// `None` where the descriptor is the system's.
     simulated: Option<Simulated>,
+    /// In which step of the run it was made.
+    born: Option<u64>,
 }
 
 /// A descriptor that has a simulated socket behind it.
@@ -130,7 +132,7 @@ impl Registration {
         };
         let simulated =
             simulated.map(|socket| Simulated { socket, seen: AtomicU64::new(u64::MAX) });
-        Self { outside, state: Bound::new(state), simulated }
+        Self { outside, state: Bound::new(state), simulated, born: context::steps() }
     }
 
     /// Is it a simulated socket, of which the system knows nothing?
@@ -140,7 +142,13 @@ impl Registration {
 
     /// Asks what has happened to the descriptor.
     fn ask(&self) {
-        let Some(Simulated { socket, seen }) = &self.simulated else { return self.outside.ask() };
+        let Some(Simulated { socket, seen }) = &self.simulated else {
+            // As in tokio, which asks the system only when others have run.
+            if self.born.is_none() || self.born != context::steps() {
+                self.outside.ask();
+            }
+            return;
+        };
         let Some((changes, happened)) = socket.look() else { return };
         let is_new = seen.swap(changes.into(), Relaxed) != u64::from(changes);
         if is_new && !happened.is_nothing() {
