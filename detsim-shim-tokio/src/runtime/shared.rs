@@ -200,8 +200,11 @@ impl Shared {
     pub(crate) fn spawns_in(&self) -> Place {
         match self.try_sim() {
             Some(sim) => Place::Here(sim, self.group),
+            // In this order: its owner may shut it down meanwhile, and end the run.
+            None if threads::lives_elsewhere(self.run) && !self.is_shut_down() => {
+                Place::Elsewhere(self.run, self.group)
+            }
             None if self.is_shut_down() => Place::Here(world::here(), GroupId::CLOSED),
-            None if threads::lives_elsewhere(self.run) => Place::Elsewhere(self.run, self.group),
             None => Place::Here(self.sim(), self.group),
         }
     }
