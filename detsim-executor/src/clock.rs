@@ -43,11 +43,18 @@ impl Kernel {
         self.now()
     }
 
+    /// The same as the clock of whoever runs shows it, which may drift.
+    #[inline]
+    pub fn read_node_clock(&mut self) -> SimTime {
+        self.read_clock();
+        self.node_now()
+    }
+
     /// The same of the system's clock, which is not paused with the program's.
     pub fn read_system_clock(&mut self) -> SimTime {
-        let now = self.read_clock().as_nanos();
+        let now = self.read_node_clock().as_nanos();
         let Apart { jumped_ns, slept_ns } = self.apart;
-        SimTime::from_nanos((now - jumped_ns).saturating_add(slept_ns))
+        SimTime::from_nanos(now.saturating_sub(jumped_ns).saturating_add(slept_ns))
     }
 
     /// Whether the clock is paused: polls and readings take no time, and it moves on to the next
@@ -67,9 +74,10 @@ impl Kernel {
         self.poll_ns = POLL_NS;
     }
 
-    /// Moves the clock forward at once. What falls due happens after the poll that is under way.
+    /// Moves the clock of whoever runs forward at once, and with it all others. What falls due happens after
+    /// the poll that is under way.
     pub fn advance_clock(&mut self, by: Duration) {
-        self.move_clock(self.now() + by);
+        self.move_clock(self.when(self.node_now() + by));
     }
 
     /// The clock moves on to a moment, unless it is past it.
@@ -85,7 +93,7 @@ impl Kernel {
     /// time.
     pub(crate) fn end_of_sleep(&mut self, time: Duration) -> SimTime {
         if !self.is_clock_paused() {
-            return self.now() + time;
+            return self.when(self.node_now() + time);
         }
         self.sleep_beside(time);
         self.now()

@@ -40,7 +40,7 @@ pub fn now() -> SimTime {
 }
 
 /// What the system's clock shows since the beginning of the run: virtual time, without what a paused
-/// clock has jumped.
+/// clock has jumped, and with what the clock of whoever runs has gained by drifting.
 ///
 /// # Panics
 /// Where no simulation runs on this thread.
@@ -49,8 +49,8 @@ pub fn system_now() -> SimTime {
     with(Kernel::read_system_clock).unwrap_or_else(|| outside())
 }
 
-/// By how many nanoseconds the date of whoever runs is ahead of the true one; negative where it is behind.
-/// See [`crate::Node::set_clock_offset`].
+/// By how many nanoseconds the date of whoever runs is ahead of what its clock shows; negative where it is
+/// behind. See [`crate::Node::set_clock_offset`].
 ///
 /// # Panics
 /// Where no simulation runs on this thread.

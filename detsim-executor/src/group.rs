@@ -233,11 +233,11 @@ impl Kernel {
         }
     }
 
-    /// Virtual time, where what runs is of the root's group, or outside of a task.
+    /// What the clock of whoever runs shows, where what runs is of the root's group, or outside of a task.
     #[inline]
     pub fn root_time(&self) -> Option<SimTime> {
         let current = self.tasks.get(self.current_index());
-        current.is_none_or(|slot| slot.group == 0).then(|| self.now())
+        current.is_none_or(|slot| slot.group == 0).then(|| self.node_now())
     }
 
     /// Has what the tasks of `group` spawn go to another group.

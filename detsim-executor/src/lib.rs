@@ -74,7 +74,7 @@ pub use rng::{Ratio, Stream};
 pub use scheduler::{Scheduler, Strategy};
 pub use signal::{Handler, SIGINT, raise, raise_unasked};
 pub use sim::{Node, Report, Sim};
-pub use sleep::{Sleep, YieldNow, sleep_until, yield_now, yield_with};
+pub use sleep::{Sleep, YieldNow, sleep_until, sleep_until_shown, yield_now, yield_with};
 pub use time::SimTime;
 pub use timer::Deadline;
 pub use trace::{RunHash, Trace};

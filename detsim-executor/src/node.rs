@@ -18,6 +18,7 @@ pub(crate) use self::trouble::Trouble;
 
 use crate::event::{Event, NodeChange, NodeId};
 use crate::kernel::Kernel;
+use crate::time::SimTime;
 use std::fmt;
 use std::rc::Rc;
 
@@ -61,11 +62,14 @@ pub(crate) struct Nodes {
     used: usize,
     /// Nodes that are made get a clock of what is in store: [`Trouble`].
     pub(crate) are_in_trouble: bool,
+    /// The clock of one of them has drifted in this run: it shows something else than virtual time.
+    drifts: bool,
 }
 
 impl Nodes {
     pub(crate) fn reset(&mut self) {
-        (self.used, self.are_in_trouble) = (0, false);
+        self.used = 0;
+        (self.are_in_trouble, self.drifts) = (false, false);
         self.add("sim");
     }
 
@@ -152,10 +156,49 @@ impl Kernel {
         self.record_with(|_| Event::Node { node, change });
     }
 
-    /// By how many nanoseconds the date of whoever runs is ahead of the true one; negative where it is
-    /// behind.
+    /// By how many nanoseconds the date of whoever runs is ahead of what its clock shows; negative where it
+    /// is behind.
     pub fn date_error_ns(&self) -> i64 {
-        self.nodes.entry(self.current_node()).calendar.error_ns(self.now())
+        self.nodes.entry(self.current_node()).calendar.offset_ns()
+    }
+
+    /// What the clock of whoever runs shows: virtual time, and what it has gained by drifting. A reading
+    /// for free.
+    #[inline]
+    pub fn node_now(&self) -> SimTime {
+        if self.nodes.drifts { self.drifted(Calendar::shows) } else { self.now() }
+    }
+
+    /// When the clock of whoever runs shows this, if its drift stays as it is.
+    #[inline]
+    pub fn when(&self, shows: SimTime) -> SimTime {
+        if self.nodes.drifts { self.drifted(|calendar, _| calendar.when(shows)) } else { shows }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn drifted(&self, f: impl FnOnce(&Calendar, SimTime) -> SimTime) -> SimTime {
+        f(&self.nodes.entry(self.current_node()).calendar, self.now())
+    }
+
+    /// Whether a clock has drifted in this run.
+    #[inline]
+    pub(crate) fn drifts(&self) -> bool {
+        self.nodes.drifts
+    }
+
+    /// The clock of a node drifts so much from now on. Whoever waits for a moment that it shows looks again
+    /// how long that is.
+    pub(crate) fn set_drift(&mut self, node: NodeId, drift_ppm: i32) {
+        let now = self.now();
+        self.nodes.drifts |= drift_ppm != 0;
+        self.nodes.entry_mut(node).calendar.set_drift(now, drift_ppm);
+        for word in self.queue.look_again(now) {
+            let (_, slot) = crate::waker::unpack(word);
+            if self.tasks.get(slot).is_some_and(|task| task.node == node) {
+                self.wake(word);
+            }
+        }
     }
 
     /// Moves the ready tasks of a node out of the ready set.

@@ -129,6 +129,22 @@ impl Queue {
         Some(self.arm(at, action))
     }
 
+    /// Has everybody look again who waits for a timer: the words of the tasks of this run, each once; wakers
+    /// that are not ours are woken at `now`.
+    pub(crate) fn look_again(&mut self, now: SimTime) -> Vec<u64> {
+        let mut words = Vec::new();
+        for (key, action) in self.timers.all() {
+            match action {
+                Action::Wake(word) => words.push(word),
+                Action::Foreign(_) => drop(self.rearm(key, now)),
+                Action::Call(_) => {}
+            }
+        }
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+
     /// One of the armed timers, whichever `pick` falls on.
     pub(crate) fn armed_timer(&self, pick: u64) -> Option<Deadline> {
         self.timers.armed(pick)

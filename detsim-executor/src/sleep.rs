@@ -15,7 +15,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-/// Ends at a moment of virtual time. Made by [`sleep_until`].
+/// Ends at a moment of virtual time, or at one that the clock of a node shows. Made by [`sleep_until`] and
+/// [`sleep_until_shown`].
 #[derive(Debug)]
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Sleep {
@@ -23,6 +24,8 @@ pub struct Sleep {
     armed: Option<Armed>,
     /// It was polled, or moved: its end counts from then on.
     begun: bool,
+    /// The moment is one of the clock of the node that polls it.
+    is_shown: bool,
 }
 
 #[derive(Debug)]
@@ -35,7 +38,13 @@ struct Armed {
 
 /// Waits until `deadline`.
 pub fn sleep_until(deadline: SimTime) -> Sleep {
-    Sleep { deadline, armed: None, begun: false }
+    Sleep { deadline, armed: None, begun: false, is_shown: false }
+}
+
+/// Waits until the clock of the node that polls it shows `deadline`: another moment than that of virtual time
+/// where the clock has drifted; see [`crate::Node::set_clock_drift`].
+pub fn sleep_until_shown(deadline: SimTime) -> Sleep {
+    Sleep { deadline, armed: None, begun: false, is_shown: true }
 }
 
 impl Sleep {
@@ -46,7 +55,13 @@ impl Sleep {
 
     /// Whether that moment has come, since it was polled or moved for the first time.
     pub fn is_elapsed(&self) -> bool {
-        self.begun && context::with(|kernel| kernel.now() >= self.deadline).unwrap_or(false)
+        self.begun && context::with(|kernel| kernel.now() >= self.due(kernel)).unwrap_or(false)
+    }
+
+    /// When it ends, in virtual time.
+    #[inline]
+    fn due(&self, kernel: &Kernel) -> SimTime {
+        if kernel.drifts() && self.is_shown { kernel.when(self.deadline) } else { self.deadline }
     }
 
     /// Moves the end. Whoever polled it last is woken at the new one, if not woken already.
@@ -57,7 +72,7 @@ impl Sleep {
             if kernel.id() != run {
                 return None;
             }
-            kernel.queue.rearm(key, deadline)
+            kernel.queue.rearm(key, self.due(kernel))
         };
         self.armed = context::with(rearm).flatten().map(|key| Armed { run, key, word });
     }
@@ -78,19 +93,22 @@ impl Sleep {
     /// longer needed comes back, to be dropped outside of the kernel.
     #[inline]
     fn arm(&mut self, kernel: &mut Kernel, word: u64, foreign: Option<Waker>) -> Option<Waker> {
+        let due = self.due(kernel);
         let Some(old) = self.armed.take_if(|old| old.run == kernel.id()) else {
-            self.armed = Some(kernel.arm_timer(self.deadline, word, foreign));
+            self.armed = Some(kernel.arm_timer(due, word, foreign));
             return None;
         };
         if word != 0
             && old.word != 0
+            // Where a drift was changed, the timer is one of another moment.
+            && !kernel.drifts()
             && (old.word == word || kernel.queue.retarget(old.key, Action::Wake(word)))
         {
             self.armed = Some(Armed { word, ..old });
             return None;
         }
         let unused = kernel.queue.cancel(old.key);
-        self.armed = Some(kernel.arm_timer(self.deadline, word, foreign));
+        self.armed = Some(kernel.arm_timer(due, word, foreign));
         unused
     }
 }
@@ -130,7 +148,7 @@ impl Sleep {
                 return None;
             }
             self.begun = true;
-            if kernel.now() < self.deadline {
+            if kernel.now() < self.due(kernel) {
                 unused = self.arm(kernel, own.unwrap_or(0), foreign);
                 return Some(Poll::Pending);
             }

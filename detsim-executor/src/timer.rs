@@ -196,6 +196,18 @@ impl Timers {
         heap.get(at as usize).map(|entry| entry.deadline())
     }
 
+    /// All of them, by their numbers.
+    pub(crate) fn all(&self) -> Vec<(TimerKey, Action)> {
+        let heap = self.heap.get(usize::from(self.vacant_root)..self.len).unwrap_or_default();
+        let mut indices: Vec<usize> = heap.iter().map(|entry| entry.index()).collect();
+        indices.sort_unstable();
+        let named = |index: usize| {
+            let Armed { generation, action, .. } = self.armed[index];
+            (TimerKey { index: index as u32, generation }, action)
+        };
+        indices.into_iter().map(named).collect()
+    }
+
     /// What the earliest timer does.
     #[inline]
     pub(crate) fn first(&self) -> Option<Action> {

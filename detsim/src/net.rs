@@ -60,7 +60,7 @@ impl NodeBuilder {
         self
     }
 
-    /// Its date gains so many microseconds in a second: see [`Node::set_clock_drift`].
+    /// Its clock gains so many microseconds in a second: see [`Node::set_clock_drift`].
     pub fn clock_drift(mut self, drift_ppm: i32) -> Self {
         self.clock_drift_ppm = drift_ppm;
         self

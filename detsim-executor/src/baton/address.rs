@@ -247,8 +247,8 @@ impl Standing {
     ) -> Self {
         let mut kernel = enter();
         let id = kernel.wait_for_word(address, mask, site);
-        let (task, now) = (kernel.current().1, kernel.now());
-        let deadline = timeout.map(|timeout| now + timeout);
+        let task = kernel.current().1;
+        let deadline = timeout.map(|timeout| kernel.when(kernel.node_now() + timeout));
         let timer = deadline.map(|at| Armed::of_current(&mut kernel, at));
         drop(kernel);
         abroad().push(Abroad { address, task, id, late: false });

@@ -152,8 +152,8 @@ impl Node {
         }
     }
 
-    /// By how much its date is off from now on: what `SystemTime` shows its programs. Time passes for them
-    /// as for all others, and timers and `Instant` go by that.
+    /// By how much its date is off from now on: what `SystemTime` shows its programs. Timers and `Instant` do
+    /// not go by that.
     ///
     /// # Panics
     /// Where the simulation has ended.
@@ -174,13 +174,22 @@ impl Node {
         });
     }
 
-    /// Its date gains so many microseconds in a second from now on, or loses them.
+    /// Its clock gains so many microseconds in a second from now on, or loses them, as a machine's does whose
+    /// quartz is off: its date, `Instant`, and all that waits for a while, timers and timeouts that are armed
+    /// already included. What a timer is set to is met to the nanosecond of its clock, also where the drift
+    /// changes meanwhile; a thread that sleeps, or waits with a timeout, goes on at the rate at which it began.
+    /// What a clock has gained it keeps: it never goes back. The network's own timers go by the world's.
     ///
     /// # Panics
-    /// Where the simulation has ended.
+    /// Where the clock would stand still or go back, and where the simulation has ended.
     #[track_caller]
     pub fn set_clock_drift(&self, drift_ppm: i32) {
-        self.set_clock(|calendar, now| calendar.set_drift(now, drift_ppm));
+        assert!(
+            drift_ppm > -1_000_000,
+            "detsim: a clock that drifts by {drift_ppm} ppm does not go on; give more than -1000000"
+        );
+        self.sim.with(|kernel| kernel.set_drift(self.id, drift_ppm));
+        self.set_clock(|_, _| ());
         self.note(|| format!("its clock drifts by {drift_ppm} ppm"));
     }
 

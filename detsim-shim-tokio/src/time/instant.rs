@@ -35,13 +35,13 @@ impl Instant {
     ///
     /// Outside of any run it is the moment of the thread's own, which stands still there.
     pub fn now() -> Self {
-        let read = context::with(Kernel::read_clock);
+        let read = context::with(Kernel::read_node_clock);
         Self::from_sim(read.unwrap_or_else(|| world::here().now()))
     }
 
     /// This moment, without the price of a reading; `None` outside of a runtime.
     pub(super) fn current() -> Option<Self> {
-        let now = context::with(|kernel| kernel.now());
+        let now = context::with(|kernel| kernel.node_now());
         now.or_else(|| scope::clock().map(|sim| sim.now())).map(Self::from_sim)
     }
 

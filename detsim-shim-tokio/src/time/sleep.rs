@@ -78,7 +78,7 @@ pin_project_lite::pin_project! {
 
 impl Sleep {
     pub(super) fn new(deadline: Instant, group: GroupId) -> Self {
-        let timer = detsim_executor::sleep_until(tick(deadline, group));
+        let timer = detsim_executor::sleep_until_shown(tick(deadline, group));
         Self { timer, deadline, group, _pinned: PhantomPinned }
     }
 

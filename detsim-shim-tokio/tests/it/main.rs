@@ -10,6 +10,7 @@ mod broadcast;
 mod coop;
 mod deadlock;
 mod determinism;
+mod drift;
 mod entry;
 mod fairness;
 #[cfg(target_os = "linux")]
