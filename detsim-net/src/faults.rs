@@ -43,6 +43,10 @@ pub struct NetFaults {
     pub bandwidth: Option<u64>,
     /// How often a packet is lost at either end of its way. A connection loses time by it.
     pub drop_rate: f64,
+    /// Bytes that a connection between hosts buffers at each end, where its program has set no size: what the
+    /// reader has not read and what the writer has written ahead. `None` is what Linux usually comes to,
+    /// 256 KiB; with less, writers wait for readers.
+    pub buffer_bytes: Option<u32>,
     /// How often a datagram comes twice.
     pub duplicate_rate: f64,
     /// How often sending a segment resets its connection.
@@ -78,6 +82,7 @@ impl Default for NetFaults {
             tail_rate: 0.0,
             bandwidth: None,
             drop_rate: 0.0,
+            buffer_bytes: None,
             duplicate_rate: 0.0,
             reset_rate: 0.0,
             short_rate: None,
@@ -98,12 +103,15 @@ impl NetFaults {
     pub(crate) fn draw(choices: &mut Choices) -> Self {
         let mut family = Families::of(choices, "env/net/faults");
         let has_jams = family.is_in("jams");
+        let has_small_buffers = family.is_in("buffers") && family.is_in("buffers");
+        let buffer_bytes = [2_304, 4_608, 16_384, 65_536][family.below("buffers", 4) as usize];
         Self {
             delay_min: family.duration("delay", 10..35).unwrap_or(Duration::from_micros(100)),
             delay_max: Duration::ZERO,
             tail_rate: family.rate("tail", &[0.0005, 0.001, 0.005, 0.02]),
             bandwidth: family.duration("bandwidth", 14..27).map(|d| d.as_nanos() as u64),
             drop_rate: family.rate("loss", &[0.001, 0.005, 0.02, 0.05, 0.1, 0.15]),
+            buffer_bytes: has_small_buffers.then_some(buffer_bytes),
             duplicate_rate: family.rate("duplicates", &[0.01, 0.05, 0.1, 0.25, 0.5]),
             reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
             short_rate: None,
@@ -142,11 +150,12 @@ mod tests {
     fn every_family_is_in_for_about_half_of_the_seeds() {
         let all: Vec<NetFaults> = (0..1_000).map(drawn).collect();
         let share = |is_in: IsIn<'_>| all.iter().filter(|f| is_in(f)).count();
-        let families: [(&str, IsIn<'_>); 14] = [
+        let families: [(&str, IsIn<'_>); 15] = [
             ("delay", &|f| f.delay_min != Duration::from_micros(100)),
             ("tail", &|f| f.tail_rate > 0.0),
             ("bandwidth", &|f| f.bandwidth.is_some()),
             ("loss", &|f| f.drop_rate > 0.0),
+            ("buffers", &|f| f.buffer_bytes.is_some()),
             ("duplicates", &|f| f.duplicate_rate > 0.0),
             ("resets", &|f| f.reset_rate > 0.0),
             ("lookups", &|f| f.lookup_failure_rate > 0.0),
@@ -159,7 +168,8 @@ mod tests {
             ("slow", &|f| f.slow_gap.is_some()),
         ];
         for (name, is_in) in families {
-            let wanted = if matches!(name, "jams" | "swizzle") { 180..320 } else { 430..570 };
+            let wanted =
+                if matches!(name, "jams" | "swizzle" | "buffers") { 180..320 } else { 430..570 };
             let share = share(is_in);
             assert!(wanted.contains(&share), "{name}: {share} of 1000");
         }

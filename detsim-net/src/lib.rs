@@ -64,7 +64,7 @@ pub use node_set::NodeSet;
 pub use options::{Family, Number, Options};
 pub use rule::{Rule, Verdict};
 pub use settings::LinkSettings;
-pub use sockets::{Alias, Cut, Gone, How, Net, NetLink, RuleGuard, Socket, Sockets};
+pub use sockets::{Alias, Cut, Gone, How, Net, NetLink, RuleGuard, Socket, Sockets, Swizzle};
 pub use stats::NetStats;
 pub use tcp::calls::Readiness;
 pub use unix::Whom;

@@ -36,6 +36,8 @@ pub struct Options {
     pub(crate) linger: Option<Duration>,
     /// `IP_TTL`.
     pub(crate) ttl: u32,
+    /// `IPV6_UNICAST_HOPS`.
+    pub(crate) hops_v6: u32,
     /// `IP_TOS`.
     pub(crate) tos: u32,
     /// `IPV6_TCLASS`.
@@ -74,6 +76,7 @@ impl Default for Options {
             reuse_port: false,
             linger: None,
             ttl: 64,
+            hops_v6: 64,
             tos: 0,
             traffic_class: 0,
             send_buffer: None,

@@ -17,6 +17,7 @@ mod packet;
 mod packets;
 mod socket;
 mod usual;
+mod verbs;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +39,7 @@ pub use self::links::NetLink;
 pub(crate) use self::packet::{FIRST_MESSAGE, Packet};
 pub(crate) use self::packets::{Ways, describe, dropped};
 pub use self::socket::Socket;
+pub use self::verbs::Swizzle;
 use crate::agenda::Agenda;
 use crate::dns::Names;
 use crate::errno::{Errno, Result};
@@ -87,6 +89,8 @@ pub(crate) struct World {
     pub(crate) hostnames: BTreeMap<NodeId, String>,
     /// How often sending a segment resets its connection.
     pub(crate) resets: Ratio,
+    /// The buffers of connections between hosts, in bytes, where they are other than usual.
+    pub(crate) buffers: Option<usize>,
     pub(crate) shorts: Shorts,
     /// No call is taken for a usual one (`sockets/usual.rs`), as a check on those.
     unusual: bool,
@@ -282,6 +286,7 @@ impl World {
             names: Names::default(),
             hostnames: BTreeMap::new(),
             resets: Ratio::NEVER,
+            buffers: None,
             shorts: Shorts::default(),
             unusual: false,
             opens_for: 0,

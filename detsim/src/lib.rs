@@ -72,7 +72,7 @@ pub use detsim_fs::{
 pub use detsim_macros::{main, test};
 pub use detsim_net::{
     Cut, LinkSettings, Net, NetFaults, NetLink, NetStats, Network, NodeSet, Order, Partition, Rule,
-    RuleGuard, Verdict,
+    RuleGuard, Swizzle, Verdict,
 };
 pub use environment::Environment;
 pub use net::NodeBuilder;

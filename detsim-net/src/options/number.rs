@@ -23,6 +23,8 @@ pub enum Number {
     Tos,
     /// `IPV6_TCLASS`: 0 to 255, of which TCP keeps the upper six bits; -1 stands for 0.
     TrafficClass,
+    /// `IPV6_UNICAST_HOPS`: 0 to 255; -1 stands for 64.
+    UnicastHops,
     /// `IP_MULTICAST_TTL`, of datagrams: 0 to 255; -1 stands for 1.
     MulticastTtl,
     /// `IPV6_MULTICAST_LOOP`: 0 or 1.
@@ -48,7 +50,7 @@ pub struct Family {
 
 impl Number {
     fn is_of_v6(self) -> bool {
-        matches!(self, Self::TrafficClass | Self::MulticastLoopV6)
+        matches!(self, Self::TrafficClass | Self::UnicastHops | Self::MulticastLoopV6)
     }
 
     fn is_of_tcp(self) -> bool {
@@ -69,6 +71,7 @@ impl Number {
             Self::Ttl => (Some(64), 1..=255),
             Self::Tos => (None, i32::MIN..=i32::MAX),
             Self::TrafficClass => (Some(0), 0..=255),
+            Self::UnicastHops => (Some(64), 0..=255),
             Self::MulticastTtl => (Some(1), 0..=255),
             Self::MulticastLoopV6 => (None, 0..=1),
             Self::KeepIdle | Self::KeepInterval => (None, 1..=32_767),
@@ -111,6 +114,7 @@ impl Options {
             Number::Ttl => self.ttl = value,
             Number::Tos => self.tos = value,
             Number::TrafficClass => self.traffic_class = value,
+            Number::UnicastHops => self.hops_v6 = value,
             Number::MulticastTtl => self.multicast_ttl_v4 = value,
             Number::MulticastLoopV6 => self.multicast_loop_v6 = value != 0,
             Number::KeepIdle => self.keep_idle = Duration::from_secs(value.into()),
@@ -142,6 +146,7 @@ impl Options {
             Number::Ttl => self.ttl.cast_signed(),
             Number::Tos => self.tos.cast_signed(),
             Number::TrafficClass => self.traffic_class.cast_signed(),
+            Number::UnicastHops => self.hops_v6.cast_signed(),
             Number::MulticastTtl => self.multicast_ttl_v4.cast_signed(),
             Number::MulticastLoopV6 => self.multicast_loop_v6.into(),
             Number::KeepIdle => self.keep_idle.as_secs() as i32,
@@ -190,6 +195,18 @@ mod tests {
         let on = |families: [Family; 2]| families.map(|of| set(of, Number::MulticastTtl, 1));
         assert_eq!((on(TCP), on(UDP)), ([Err(22); 2], [Ok(1); 2]));
         assert_eq!(Options::default().read_number(TCP[0], Number::MulticastTtl), Ok(1));
+    }
+
+    #[test]
+    fn hops_are_of_v6_and_no_ttl() {
+        for [v4, v6] in [TCP, UDP] {
+            let values = [-2, -1, 0, 1, 255, 256].map(|value| set(v6, Number::UnicastHops, value));
+            assert_eq!(values, [Err(22), Ok(64), Ok(0), Ok(1), Ok(255), Err(22)]);
+            assert_eq!(set(v4, Number::UnicastHops, 1), Err(92));
+            let mut options = Options::default();
+            options.change_number(v6, Number::UnicastHops, 7).unwrap();
+            assert_eq!(options.read_number(v6, Number::Ttl), Ok(64));
+        }
     }
 
     #[test]

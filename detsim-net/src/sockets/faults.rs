@@ -23,7 +23,7 @@ use crate::settings::{delay_range, drop_rate, duplicate_rate};
 /// Every method panics where the simulation has ended.
 #[derive(Clone, Debug)]
 pub struct Net {
-    sim: Sim,
+    pub(super) sim: Sim,
     sockets: Sockets,
 }
 
@@ -86,8 +86,14 @@ impl Net {
     /// Where a node was never made.
     #[track_caller]
     pub fn partition_one_way(&self, from: impl NodeSet, to: impl NodeSet) {
+        self.cut_one_way(from.ids(), to.ids(), None);
+    }
+
+    /// Cuts by this rule, or by that of partitions.
+    #[track_caller]
+    pub(super) fn cut_one_way(&self, from: &[NodeId], to: &[NodeId], rule: Option<Partition>) {
         let cut = |world: &mut World, kernel: &mut Kernel| {
-            let cut = world.ways.links.cut(kernel, from.ids(), to.ids(), world.rule);
+            let cut = world.ways.links.cut(kernel, from, to, rule.unwrap_or(world.rule));
             world.doubt_peers(kernel);
             cut
         };
@@ -110,12 +116,17 @@ impl Net {
     /// Where a node was never made.
     #[track_caller]
     pub fn isolate(&self, nodes: impl NodeSet) -> Cut {
-        let all = self.with(|_, kernel| {
-            let known = (0..).map(NodeId).take_while(|node| kernel.node_state(*node).is_some());
-            known.collect::<Vec<_>>()
-        });
-        let others: Vec<_> = all.into_iter().filter(|n| !nodes.ids().contains(n)).collect();
+        let others = self.others(nodes.ids());
         self.cut(nodes, others)
+    }
+
+    /// All nodes but these.
+    #[track_caller]
+    pub(super) fn others(&self, nodes: &[NodeId]) -> Vec<NodeId> {
+        self.with(|_, kernel| {
+            let known = (0..).map(NodeId).take_while(|node| kernel.node_state(*node).is_some());
+            known.filter(|node| !nodes.contains(node)).collect()
+        })
     }
 
     /// Puts a rule for packets in force, until the guard is dropped.

@@ -88,7 +88,7 @@ impl Net {
     /// itself. Partitions of the scenario stay.
     ///
     /// # Panics
-    /// Where a rate is no number in `0.0..=1.0`, the delays are no range, or the bandwidth is 0.
+    /// Where a rate is no number in `0.0..=1.0`, the delays are no range, or the bandwidth or the buffers are 0.
     #[track_caller]
     pub fn set_faults(&self, faults: &NetFaults) {
         let change = every(faults);
@@ -98,11 +98,17 @@ impl Net {
         let lag = Ratio::from_rate("the lag rate", faults.lookup_lag_rate);
         let stale = Ratio::from_rate("the stale rate", faults.lookup_stale_rate);
         let reorder = Ratio::from_rate("the reorder rate", faults.lookup_reorder_rate);
+        let buffers = faults.buffer_bytes.map(|bytes| bytes as usize);
+        assert!(
+            buffers != Some(0),
+            "detsim: a connection with buffers of 0 bytes carries nothing; give one byte or more"
+        );
         let gaps = [faults.partition_gap, faults.jam_gap, faults.swizzle_gap, faults.slow_gap];
         let gap_ns = |gap: Option<Duration>| gap.map_or(0, |gap| (gap.as_nanos() as u64).max(1));
         self.with(|world, kernel| {
             world.ways.links.configure_all(kernel, &change);
             world.resets = reset;
+            world.buffers = buffers;
             world.shorts.set(short);
             (world.names.failure, world.names.lag) = (failure, lag);
             (world.names.stale, world.names.reorder) = (stale, reorder);

@@ -110,9 +110,16 @@ const CAPACITIES_WITHIN: [usize; 2] = [2_626_560, 1_310_720];
 const CAPACITIES_BETWEEN: [usize; 2] = [262_144, 262_144];
 
 impl End {
-    pub(crate) fn new(node: NodeId, local: SocketAddr, peer: NodeId) -> Self {
+    /// With buffers of so many bytes between hosts, where that is said.
+    pub(crate) fn new(
+        node: NodeId,
+        local: SocketAddr,
+        peer: NodeId,
+        buffers: Option<usize>,
+    ) -> Self {
+        let between = buffers.map_or(CAPACITIES_BETWEEN, |bytes| [bytes; 2]);
         let [send_capacity, receive_capacity] =
-            if peer == node { CAPACITIES_WITHIN } else { CAPACITIES_BETWEEN };
+            if peer == node { CAPACITIES_WITHIN } else { between };
         Self {
             node,
             way: Way::default(),

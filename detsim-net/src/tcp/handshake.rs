@@ -155,7 +155,7 @@ impl World {
         to: SocketAddr,
     ) -> Result<Connection> {
         let host = peer.unwrap_or(node);
-        let mut client = End::new(node, local, host);
+        let mut client = End::new(node, local, host, self.buffers);
         client.phase = Phase::SynSent;
         client.socket = Some(socket);
         let options = &self.entry(socket)?.options;
@@ -163,7 +163,7 @@ impl World {
         client.shares_port = options.reuse_address;
         self.connected += 1;
         Ok(Connection {
-            ends: [client, End::new(host, to, node)],
+            ends: [client, End::new(host, to, node, self.buffers)],
             lanes: [Lane::default(), Lane::default()],
             first_closer: None,
             listener: None,

@@ -11,6 +11,7 @@ mod nodes;
 mod own_host;
 mod ports;
 mod probes;
+mod shapes;
 mod tcp;
 mod usual;
 mod weather;

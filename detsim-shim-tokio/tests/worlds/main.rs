@@ -239,7 +239,7 @@ programs! {
         times_to_live_have_bounds a_listener_checks_its_ttl tcp_keeps_bits_of_the_class_of_service
         datagrams_keep_all_of_the_class_of_service options_of_the_other_family
         groups_have_bounds lingering_is_whole_seconds less_than_a_second_of_lingering_resets
-        a_name_of_nobody_has_a_kind options_are_checked_by_socket2;
+        a_name_of_nobody_has_a_kind options_are_checked_by_socket2 hops_of_v6_are_no_ttl;
     ports:
         clients_are_shared_by_listeners datagrams_are_shared_by_sockets many_short_connections;
     unix_files:

@@ -166,3 +166,16 @@ pub(crate) async fn options_are_checked_by_socket2(log: Log) {
         log.add(format!("{:?}", socket.tcp_keepalive_retries()));
     }
 }
+
+pub(crate) async fn hops_of_v6_are_no_ttl(log: Log) {
+    let udp = UdpSocket::bind("[::1]:0").await.unwrap();
+    let tcp = TcpListener::bind("[::1]:0").await.unwrap();
+    for socket in [socket2::SockRef::from(&udp), socket2::SockRef::from(&tcp)] {
+        let set = |value| socket.set_unicast_hops_v6(value);
+        sweep(&log, "hops", set, || socket.unicast_hops_v6());
+        log.result("ttl", socket.ttl_v4());
+    }
+    let v4 = UdpSocket::bind(ANY).await.unwrap();
+    log.done("v4", socket2::SockRef::from(&v4).set_unicast_hops_v6(7));
+    log.result("v4", socket2::SockRef::from(&v4).unicast_hops_v6());
+}

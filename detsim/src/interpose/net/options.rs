@@ -146,6 +146,7 @@ fn number(option: (c_int, c_int)) -> Option<Number> {
         (IPPROTO_IP, libc::IP_TOS) => Number::Tos,
         (IPPROTO_IP, libc::IP_MULTICAST_TTL) => Number::MulticastTtl,
         (IPPROTO_IPV6, libc::IPV6_TCLASS) => Number::TrafficClass,
+        (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => Number::UnicastHops,
         (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => Number::MulticastLoopV6,
         _ => return None,
     })

@@ -110,6 +110,10 @@ fn drawn(note: &ChoiceNote, value: u64, bound: u64, at: &Moment) -> String {
                 "what goes wrong on the network by itself drew {value} out of 0..{bound} ({at})"
             )
         }
+        ["env", "nodes", kind] => {
+            let befalls = "what befalls nodes by itself";
+            format!("{befalls} ({kind}) drew {value} out of 0..{bound} ({at})")
+        }
         ["choose"] => format!("{task}{place} chose {value} out of 0..{bound} ({at})"),
         _ => format!("{domain} drew {value} out of 0..{bound} ({at})"),
     }
@@ -133,6 +137,7 @@ fn happened(note: &ChoiceNote, at: &Moment) -> String {
             format!("a message from {from} to {to} took much longer than others ({at})")
         }
         ["env", "net"] => format!("something went wrong on the network by itself ({at})"),
+        ["env", "nodes", kind] => format!("something befell the nodes by itself: {kind} ({at})"),
         ["net", "short"] => format!("a read or write of a socket was to be cut short ({at})"),
         ["net", "reset"] => format!("a connection was reset ({at})"),
         ["env", world, "faults", family] => {

@@ -71,6 +71,8 @@ fn every_decision_has_its_words() {
             happened("net/n1/n2/tail"),
             happened("env/net"),
             drawn("env/net"),
+            happened("env/nodes/pauses"),
+            drawn("env/nodes/pauses"),
             drawn("watch"),
         ],
         expect![[r#"
@@ -91,6 +93,8 @@ fn every_decision_has_its_words() {
             a message from n1 to n2 took much longer than others (0.012000s, step 17)
             something went wrong on the network by itself (0.012000s, step 17)
             what goes wrong on the network by itself drew 3 out of 0..5 (0.012000s, step 17)
+            something befell the nodes by itself: pauses (0.012000s, step 17)
+            what befalls nodes by itself (pauses) drew 3 out of 0..5 (0.012000s, step 17)
             task 3 "worker-2" in pool::drain at src/pool.rs:88 woke receiver 3 of 5 of a watch first (0.012000s, step 17)"#]],
     );
 }
