@@ -1,4 +1,5 @@
 //! Nodes whose clocks drift: `Instant`, sleeps, timeouts and intervals go by them.
+#![expect(clippy::disallowed_types, reason = "std's clock is read by the program under test")]
 
 use detsim_executor::{Sim, SimTime, Stream};
 use detsim_shim_tokio as tokio;
