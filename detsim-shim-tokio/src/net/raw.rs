@@ -27,24 +27,23 @@ impl IntoRawFd for TcpSocket {
     }
 }
 
-const REAL: &str = "detsim: a simulated local socket and one of the operating system cannot take each other's \
-                    place; the peers of the one are not those of the other; use UnixSocket as it is";
-
 impl FromRawFd for UnixSocket {
     /// # Panics
-    /// Always: what is behind a descriptor is a socket of the operating system.
+    /// Where what is behind the descriptor is no simulated socket, but one of the operating system.
     unsafe fn from_raw_fd(fd: RawFd) -> Self {
         // SAFETY: the caller vouches for the descriptor, which is its owner's to close.
-        drop(unsafe { OwnedFd::from_raw_fd(fd) });
-        panic!("{REAL}")
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Self::from_fd(fd).unwrap_or_else(|error| panic!("{error}"))
     }
 }
 
 impl IntoRawFd for UnixSocket {
+    /// On Linux the simulated socket is behind the descriptor from now on.
+    ///
     /// # Panics
-    /// Always: a simulated local socket stays in its simulation.
+    /// Where the process has no descriptors left, and elsewhere.
     fn into_raw_fd(self) -> RawFd {
-        panic!("{REAL}")
+        self.into_fd().unwrap_or_else(|error| panic!("{error}")).into_raw_fd()
     }
 }
 
@@ -84,9 +83,25 @@ mod tests {
     }
 
     #[test]
-    fn a_local_socket_stays() {
-        let failure =
-            Sim::new(1).block_on(async { UnixSocket::new_stream().unwrap().into_raw_fd() });
-        assert!(failure.unwrap_err().to_string().contains("use UnixSocket as it is"));
+    fn a_local_socket_does_so_too() {
+        let seen = Sim::new(1).block_on(async {
+            let socket = UnixSocket::new_datagram().unwrap();
+            socket.bind("/tmp/s").unwrap();
+            // SAFETY: nobody else has the descriptor.
+            let socket = unsafe { UnixSocket::from_raw_fd(socket.into_raw_fd()) };
+            let datagram = socket.datagram().unwrap();
+            datagram.local_addr().unwrap().as_pathname().map(std::path::Path::to_owned)
+        });
+        assert_eq!(seen.unwrap().as_deref(), Some(std::path::Path::new("/tmp/s")));
+    }
+
+    #[test]
+    fn a_socket_of_the_system_is_no_local_one_of_a_run() {
+        let of_system = std::os::unix::net::UnixDatagram::unbound().unwrap();
+        let failure = Sim::new(1).block_on(async move {
+            // SAFETY: nobody else has the descriptor.
+            drop(unsafe { UnixSocket::from_raw_fd(of_system.into_raw_fd()) });
+        });
+        assert!(failure.unwrap_err().to_string().contains("make it in the run"));
     }
 }

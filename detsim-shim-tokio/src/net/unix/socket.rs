@@ -3,18 +3,22 @@
 //! Mirrors tokio's. Owns: [`UnixSocket`].
 
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::panic::Location;
 use std::path::Path;
 
 use detsim::__private::local;
 use detsim_net::{Socket, Sockets};
 
-use crate::net::descriptor::Descriptor;
+use crate::net::descriptor::{Descriptor, into_fd, taken};
 use crate::net::unix::datagram::UnixDatagram;
 use crate::net::unix::listener::UnixListener;
 use crate::net::unix::raw_name_of;
 use crate::net::unix::stream::UnixStream;
 use crate::net::world;
+
+const OF_SYSTEM: &str = "detsim: a local socket of the operating system takes no simulated one's place; its \
+                         peers are not simulated; make it in the run, or use UnixSocket as it is";
 
 /// A local socket that is nothing in particular yet.
 #[derive(Debug)]
@@ -49,6 +53,23 @@ impl UnixSocket {
     pub fn new_stream() -> io::Result<Self> {
         let socket = world::open(Sockets::unix_stream)?;
         Ok(Self { socket, is_stream: true, descriptor: Descriptor::default() })
+    }
+
+    /// The simulated socket behind a descriptor.
+    ///
+    /// # Errors
+    /// Where there is none, or where other descriptors have it too.
+    #[track_caller]
+    pub(in crate::net) fn from_fd(fd: OwnedFd) -> io::Result<Self> {
+        let socket = taken(fd.as_raw_fd()).unwrap_or_else(|| Err(io::Error::other(OF_SYSTEM)))?;
+        let is_stream = !socket.is_local_datagram()?;
+        let descriptor = Descriptor::given_for(fd, &socket);
+        Ok(Self { socket, is_stream, descriptor })
+    }
+
+    /// Its descriptor, with the simulated socket behind it.
+    pub(in crate::net) fn into_fd(self) -> io::Result<OwnedFd> {
+        into_fd(self.socket, "UnixSocket")
     }
 
     /// Gives it a name.
