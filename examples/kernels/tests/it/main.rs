@@ -57,4 +57,5 @@ kernels! {
 mod scenarios;
 #[cfg(detsim)]
 #[path = "../../../services/tests/it/world.rs"]
+#[expect(dead_code, reason = "the services' own tests need all of it")]
 mod world;

@@ -9,6 +9,7 @@ use workerpool::{Job, run};
 
 use crate::found::{at_most, sweep_of};
 use crate::scenarios;
+use crate::world::Weather;
 
 fn cluster(sim: &Sim, bug: Bug) -> Result<(), Problem> {
     Scenario { bug, ..Scenario::default() }.check(sim).map(drop)
@@ -89,31 +90,30 @@ async fn ab_ba() {
 }
 
 /// The bugs of the services, under every fault that the seed has in store.
-pub(crate) const SERVICES: [&str; 4] =
-    ["cut_line", "half_close_is_hangup", "lost_pipeline", "counted_twice"];
+pub(crate) const SERVICES: [&str; 4] = ["cut_line", "forgotten_calls", "cut_body", "counted_twice"];
 
 #[detsim::test(seeds = 200)]
 #[ignore = "fails on purpose"]
 async fn cut_line() {
-    scenarios::chat(services::Bug::CutLine).await;
+    scenarios::chat(services::Bug::CutLine, Weather::Rough).await;
 }
 
 #[detsim::test(seeds = 200)]
 #[ignore = "fails on purpose"]
-async fn half_close_is_hangup() {
-    scenarios::rpc(services::Bug::HalfCloseIsHangup).await;
+async fn forgotten_calls() {
+    scenarios::rpc(services::Bug::ForgottenCalls, Weather::Rough).await;
 }
 
 #[detsim::test(seeds = 200)]
 #[ignore = "fails on purpose"]
-async fn lost_pipeline() {
-    scenarios::http(services::Bug::LostPipeline).await;
+async fn cut_body() {
+    scenarios::http(services::Bug::CutBody, Weather::Rough).await;
 }
 
 #[detsim::test(seeds = 200)]
 #[ignore = "fails on purpose"]
 async fn counted_twice() {
-    scenarios::gossip(services::Bug::CountedTwice).await;
+    scenarios::gossip(services::Bug::CountedTwice, Weather::Rough).await;
 }
 
 #[test]
