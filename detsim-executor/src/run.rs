@@ -84,8 +84,14 @@ pub(crate) fn cycle(
         if main.is_some_and(|main| !kernel.is_alive(main, &mut place)) {
             return Some(Ok(kernel.report()));
         }
-        if drive.for_visitors && !lane.has_visitors() {
-            return Some(Ok(kernel.report()));
+        if drive.for_visitors {
+            // Not in a section: who has the gate may wait for that to end.
+            drop(kernel);
+            let is_left = !lane.has_visitors();
+            kernel = enter();
+            if is_left {
+                return Some(Ok(kernel.report()));
+            }
         }
         kernel.rests += 1;
         if kernel.watchers > 0 {
