@@ -16,6 +16,7 @@ mod netstat;
 mod packet;
 mod packets;
 mod socket;
+mod untold;
 mod usual;
 mod verbs;
 
@@ -39,6 +40,7 @@ pub use self::links::NetLink;
 pub(crate) use self::packet::{FIRST_MESSAGE, Packet};
 pub(crate) use self::packets::{Ways, describe, dropped};
 pub use self::socket::Socket;
+use self::untold::Untold;
 pub use self::verbs::Swizzle;
 use crate::agenda::Agenda;
 use crate::dns::Names;
@@ -119,6 +121,8 @@ pub(crate) struct Entry {
     pub(crate) ready: [bool; 2],
     /// What a program has said that it is not ready for, whatever is so, until something happens to it.
     pub(crate) denied: [bool; 2],
+    /// What tokio's driver has not told of yet.
+    pub(crate) untold: Untold,
     /// Whether an operation that is under way has asked to be stopped: [read, write].
     pub(crate) asked: [bool; 2],
     pub(crate) node: NodeId,
@@ -422,6 +426,7 @@ impl World {
             waits: Waits::default(),
             ready: [false, false],
             denied: [false, false],
+            untold: Untold::default(),
             asked: [false, false],
             parties: [None, None],
             changes: 0,
@@ -457,8 +462,12 @@ impl World {
     pub(crate) fn notify(&mut self, kernel: &mut Kernel, key: SocketKey, side: Side) {
         let Self { sockets, woken, .. } = self;
         let Some(entry) = sockets.get_mut(key) else { return };
+        let (ready, woken_before) = (entry.ready, woken.len());
         entry.happened(side);
         entry.waits.wake(kernel, &mut entry.object, side, woken);
+        if ready != entry.ready {
+            entry.became_ready(kernel, ready, woken.len() > woken_before);
+        }
     }
 
     /// Closes what was closed where its simulation did not run.

@@ -156,12 +156,17 @@ impl World {
     }
 
     /// What tokio remembers: what was ready once is, until an operation finds that it is not.
-    pub(super) fn remembered(&mut self, key: SocketKey) -> Result<Readiness> {
+    pub(super) fn remembered(
+        &mut self,
+        kernel: Option<&Kernel>,
+        key: SocketKey,
+    ) -> Result<Readiness> {
         let truth = self.truth(key)?;
         let entry = self.entry_mut(key)?;
         entry.ready[0] |= truth.readable && !entry.denied[0];
         entry.ready[1] |= truth.writable && !entry.denied[1];
-        let [readable, writable] = entry.ready;
+        let untold = kernel.map_or([false, false], |kernel| entry.untold.sides(kernel));
+        let [readable, writable] = [0, 1].map(|at| entry.ready[at] && !untold[at]);
         Ok(Readiness { readable, writable, ..truth })
     }
 

@@ -351,8 +351,8 @@ impl Socket {
         };
         // As in tokio: who only waits for readiness, as a future, may do so as often as it likes.
         let costs = how.ticket.is_none();
-        self.poll(cx, How { side, costs, ..how }, |world, _, key| {
-            let ready = world.remembered(key)?;
+        self.poll(cx, How { side, costs, ..how }, |world, kernel, key| {
+            let ready = world.remembered(Some(kernel), key)?;
             let met = (reads && ready.readable) || (writes && ready.writable);
             if met { Ok(ready) } else { Err(Errno::AGAIN) }
         })
@@ -363,7 +363,9 @@ impl Socket {
     /// # Errors
     /// EBADF where its node has stopped.
     pub fn readiness(&self) -> io::Result<Readiness> {
-        self.look(|world, key| world.remembered(key))
+        let mut section = self.sockets.world.enter();
+        let (world, kernel) = section.both();
+        world.remembered(kernel.as_deref(), self.key).map_err(io::Error::from)
     }
 
     /// What tokio would take for ready is not: an operation of the program's own has found out.
@@ -449,6 +451,11 @@ impl Socket {
                 yield_with(cx.waker());
                 return Poll::Pending;
             }
+            if world.must_be_told(kernel, self.key, op, side) {
+                drop(section);
+                yield_with(cx.waker());
+                return Poll::Pending;
+            }
             let result = f(world, kernel, self.key);
             let error = result.as_ref().err().copied();
             world.note(kernel, self.key, op, side, site, error);
@@ -518,7 +525,8 @@ impl World {
         let socket = self.open(kernel, kind, object, options);
         let entry = self.entry_mut(socket)?;
         // tokio takes an accepted connection for readable until a read finds nothing.
-        (entry.node, entry.owner, entry.ready) = (node, owner, [true, true]);
+        (entry.node, entry.owner) = (node, owner);
+        entry.assume([true, true]);
         self.tcp_adopt(connection, socket);
         Ok((socket, self.shown(socket, from)))
     }

@@ -273,7 +273,7 @@ fn usual_end<'s, 'c>(
 ) -> Option<(&'s mut Entry, &'c mut Connection, ConnectionKey, usize)> {
     let entry = sockets.get_mut(key)?;
     let State::Connection { key, side } = (match &entry.kind {
-        SocketKind::Tcp(TcpSocket { state, .. }) if entry.owner.gone.is_none() => state,
+        SocketKind::Tcp(TcpSocket { state, .. }) if entry.is_usual() => state,
         _ => return None,
     }) else {
         return None;
@@ -283,6 +283,12 @@ fn usual_end<'s, 'c>(
 }
 
 impl Entry {
+    /// Is there somebody to wait for it, and nothing that is yet to be told?
+    #[inline(always)]
+    fn is_usual(&self) -> bool {
+        self.owner.gone.is_none() && !self.untold.is_any()
+    }
+
     /// Begins to wait for bytes as the last time. False, and nothing has been done, where that is not how.
     #[inline(always)]
     fn waits_usually(&mut self, kernel: &mut Kernel, cx: &Context<'_>, site: Site) -> bool {

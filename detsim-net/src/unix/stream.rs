@@ -145,7 +145,8 @@ impl World {
         let was_full = listener.queue.len() > listener.backlog;
         let socket = listener.queue.pop_front().ok_or(Errno::AGAIN)?;
         let entry = self.entry_mut(socket)?;
-        (entry.owner, entry.ready) = (owner, [true, true]);
+        entry.owner = owner;
+        entry.assume([true, true]);
         let peer = self.unix_peer(socket)?;
         if was_full {
             self.notify_closed(kernel);

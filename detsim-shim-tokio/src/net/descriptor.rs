@@ -95,6 +95,7 @@ pub(crate) fn taken(fd: RawFd) -> Option<io::Result<Socket>> {
     return detsim::__private::descriptors::take(fd).map(|taken| {
         let socket = taken?;
         world::open(|sockets| sockets.adopt(&socket))?;
+        socket.register([false, false]);
         Ok(socket)
     });
     #[cfg(not(target_os = "linux"))]

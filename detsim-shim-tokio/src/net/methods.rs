@@ -112,7 +112,7 @@ macro_rules! reads {
         /// `WouldBlock` where there is nothing to read; ECONNRESET.
         #[track_caller]
         pub fn try_read(&self, buf: &mut [u8]) -> std::io::Result<usize> {
-            self.socket.try_read(&mut [std::io::IoSliceMut::new(buf)])
+            self.try_read_vectored(&mut [std::io::IoSliceMut::new(buf)])
         }
 
         /// Reads into several buffers without waiting.
@@ -124,6 +124,7 @@ macro_rules! reads {
             &self,
             bufs: &mut [std::io::IoSliceMut<'_>],
         ) -> std::io::Result<usize> {
+            self.socket.check_told(detsim_net::Side::Read)?;
             self.socket.try_read(bufs)
         }
 
@@ -148,7 +149,7 @@ macro_rules! writes {
         /// `WouldBlock` where there is no room; EPIPE, ECONNRESET.
         #[track_caller]
         pub fn try_write(&self, buf: &[u8]) -> std::io::Result<usize> {
-            self.socket.try_write(&[std::io::IoSlice::new(buf)])
+            self.try_write_vectored(&[std::io::IoSlice::new(buf)])
         }
 
         /// Writes from several buffers without waiting.
@@ -157,6 +158,7 @@ macro_rules! writes {
         /// As [`Self::try_write`].
         #[track_caller]
         pub fn try_write_vectored(&self, bufs: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
+            self.socket.check_told(detsim_net::Side::Write)?;
             self.socket.try_write(bufs)
         }
     };

@@ -13,7 +13,7 @@ use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
 use detsim_executor::OpKind;
-use detsim_net::{How, Socket};
+use detsim_net::{How, Side, Socket};
 use tokio::io::ReadBuf;
 
 use crate::net::addr::{ToSocketAddrs, each, resolve};
@@ -45,6 +45,7 @@ impl UdpSocket {
         let socket = Self::open(address, site, Descriptor::default())?;
         point(&socket.socket, OpKind::Start, site).await;
         socket.socket.bind(address)?;
+        socket.socket.register([false, false]);
         Ok(socket)
     }
 
@@ -73,6 +74,7 @@ impl UdpSocket {
         let (address, peer) = (socket.local_addr()?, socket.peer_addr().ok());
         let udp = Self::open(address, Location::caller(), Descriptor::given(socket))?;
         udp.socket.bind(address)?;
+        udp.socket.register([false, false]);
         if let Some(peer) = peer {
             udp.socket.set_peer(peer)?;
         }
@@ -188,6 +190,7 @@ impl UdpSocket {
     /// As [`Self::send`].
     #[track_caller]
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.socket.check_told(Side::Write)?;
         self.socket.try_send(None, buf)
     }
 
@@ -197,6 +200,7 @@ impl UdpSocket {
     /// As [`Self::send_to`].
     #[track_caller]
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
+        self.socket.check_told(Side::Write)?;
         self.socket.try_send(Some(target), buf)
     }
 
@@ -273,7 +277,7 @@ impl UdpSocket {
     /// `WouldBlock` where there is none; as [`Self::recv`].
     #[track_caller]
     pub fn try_recv(&self, buf: &mut [u8]) -> io::Result<usize> {
-        self.socket.try_receive(buf, false).map(|(bytes, _)| bytes)
+        self.try_recv_from(buf).map(|(bytes, _)| bytes)
     }
 
     /// Takes a datagram without waiting, and says who sent it.
@@ -282,6 +286,7 @@ impl UdpSocket {
     /// As [`Self::try_recv`].
     #[track_caller]
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.check_told(Side::Read)?;
         self.socket.try_receive(buf, false)
     }
 

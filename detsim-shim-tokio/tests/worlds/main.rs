@@ -97,6 +97,11 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "unix_std.rs"]
             pub(crate) mod unix_std;
+            #[path = "untold.rs"]
+            pub(crate) mod untold;
+            #[cfg(target_os = "linux")]
+            #[path = "untold_of_std.rs"]
+            pub(crate) mod untold_of_std;
             #[cfg(target_os = "linux")]
             #[path = "watched.rs"]
             pub(crate) mod watched;
@@ -215,6 +220,15 @@ programs! {
         a_pipe_of_the_system_breaks who_waits_to_be_accepted_is_reset
         tries_leave_readiness_as_it_is readiness_is_asked_for_as_often_as_one_likes
         what_a_program_denies_is_not_ready;
+    untold:
+        a_new_socket_for_datagrams_is_ready_when_the_driver_has_turned
+        a_datagram_is_seen_when_the_driver_has_turned
+        a_pair_of_streams_may_be_written_at_once a_short_read_ends_what_is_known
+        a_full_read_does_not a_pair_for_datagrams_may_be_sent_to_at_once
+        a_new_local_socket_waits_for_the_driver a_new_pipe_waits_for_the_driver
+        what_is_accepted_may_be_used_at_once readiness_is_told_by_the_driver
+        who_waits_for_either_end_is_told_of_one a_task_talks_to_itself
+        whoever_was_woken_has_been_told;
 }
 
 #[cfg(target_os = "linux")]
@@ -242,6 +256,9 @@ programs! {
         a_name_of_nobody_has_a_kind options_are_checked_by_socket2 hops_of_v6_are_no_ttl;
     ports:
         clients_are_shared_by_listeners datagrams_are_shared_by_sockets many_short_connections;
+    untold_of_std:
+        a_stream_of_std_is_new_to_tokio a_connection_of_std_is_new_to_tokio
+        datagrams_of_std_are_new_to_tokio;
     unix_files:
         a_bound_socket_is_a_file a_file_of_this_name_is_in_the_way names_that_lead_to_nobody
         a_name_that_is_removed_is_free a_socket_goes_by_all_its_names paths_that_are_too_long

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, ready};
 
 use detsim::__private::local;
 use detsim_executor::OpKind;
-use detsim_net::{How, Socket, Sockets};
+use detsim_net::{How, Side, Socket, Sockets};
 use tokio::io::ReadBuf;
 use tokio::net::unix::SocketAddr;
 
@@ -33,6 +33,7 @@ pub struct UnixDatagram {
 impl UnixDatagram {
     #[track_caller]
     pub(super) fn new(socket: Socket, descriptor: Descriptor) -> Self {
+        socket.register([false, false]);
         Self { socket, descriptor, site: Location::caller() }
     }
 
@@ -71,8 +72,10 @@ impl UnixDatagram {
     /// Outside of a simulation, in tokio's words.
     #[track_caller]
     pub fn pair() -> io::Result<(Self, Self)> {
-        let [a, b] = world::open(Sockets::unix_datagram_pair)?;
-        Ok((Self::new(a, Descriptor::default()), Self::new(b, Descriptor::default())))
+        let both = world::open(Sockets::unix_datagram_pair)?;
+        let [a, b] = both.map(|socket| Self::new(socket, Descriptor::default()));
+        [&a, &b].into_iter().for_each(|end| end.socket.register([false, true]));
+        Ok((a, b))
     }
 
     /// A socket of std that was made in this run, taken over with what it has; or, in place of one of the
@@ -226,6 +229,7 @@ impl UnixDatagram {
     /// `WouldBlock` while the peer's queue is full; as [`Self::send`].
     #[track_caller]
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
+        self.socket.check_told(Side::Write)?;
         self.socket.try_send_name(None, buf)
     }
 
@@ -236,6 +240,7 @@ impl UnixDatagram {
     #[track_caller]
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         let name = path_name_of(target.as_ref())?;
+        self.socket.check_told(Side::Write)?;
         self.socket.try_send_name(Some(&world::inside(|| local::find(&name))), buf)
     }
 
@@ -311,6 +316,7 @@ impl UnixDatagram {
     /// As [`Self::try_recv`].
     #[track_caller]
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
+        self.socket.check_told(Side::Read)?;
         let (bytes, from) = self.socket.try_receive_name(buf, false)?;
         Ok((bytes.min(buf.len()), address_of(&from)?))
     }

@@ -52,6 +52,7 @@ impl RefUnwindSafe for Receiver {}
 pub fn pipe() -> io::Result<(Sender, Receiver)> {
     let (site, link) = (Location::caller(), Link::new(Bound::new(None)));
     let [sender, receiver] = world::open(Sockets::pipe)?;
+    [&sender, &receiver].into_iter().for_each(|end| end.register([false, false]));
     let receiver = Receiver { end: End::simulated(receiver, link.clone(), site) };
     Ok((Sender { end: End::simulated(sender, link, site) }, receiver))
 }

@@ -91,6 +91,7 @@ impl UnixStream {
     pub fn pair() -> io::Result<(Self, Self)> {
         let site = Location::caller();
         let [a, b] = world::open(Sockets::unix_pair)?.map(|socket| Self::new(socket, site));
+        [&a, &b].into_iter().for_each(|end| end.socket.register([false, true]));
         Ok((a, b))
     }
 

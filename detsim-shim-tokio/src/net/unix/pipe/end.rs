@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
 use detsim_executor::{Bound, OpKind};
-use detsim_net::{How, Socket};
+use detsim_net::{How, Side, Socket};
 use tokio::io::{Interest, Ready};
 
 use crate::io::unix::AsyncFd;
@@ -115,7 +115,10 @@ impl End {
     #[track_caller]
     pub(super) fn try_read(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         match self.place()? {
-            Place::Simulated(socket) => socket.try_read(bufs),
+            Place::Simulated(socket) => {
+                socket.check_told(Side::Read)?;
+                socket.try_read(bufs)
+            }
             Place::Outside(fd) => {
                 fd.try_io(Interest::READABLE, |mut file| file.read_vectored(bufs))
             }
@@ -125,7 +128,10 @@ impl End {
     #[track_caller]
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         match self.place()? {
-            Place::Simulated(socket) => socket.try_write(bufs),
+            Place::Simulated(socket) => {
+                socket.check_told(Side::Write)?;
+                socket.try_write(bufs)
+            }
             Place::Outside(fd) => {
                 fd.try_io(Interest::WRITABLE, |mut file| file.write_vectored(bufs))
             }
