@@ -88,6 +88,7 @@ impl Nodes {
         NodeId(self.used as u16 - 1)
     }
 
+    #[inline]
     fn entries(&self) -> &[NodeEntry] {
         &self.entries[..self.used]
     }

@@ -52,9 +52,7 @@ pub(crate) struct Queue {
     /// Wakers that are not ours, each of one timer.
     wakers: Slots<Waker>,
     devices: Vec<Deadline>,
-    /// How many of them have something to do.
-    armed: usize,
-    /// The only one that has, where it keeps a run going; else [`NO_DEVICE`].
+    /// One that keeps a run going, where no other has anything to do; or [`NO_DEVICE`].
     sole: usize,
     /// Which of them keep no run going.
     faint: Vec<bool>,
@@ -73,7 +71,6 @@ impl Default for Queue {
             callbacks: Slots::default(),
             wakers: Slots::default(),
             devices: Vec::new(),
-            armed: 0,
             sole: NO_DEVICE,
             faint: Vec::new(),
             dozing: None,
@@ -91,7 +88,7 @@ impl Queue {
     pub(crate) fn reset(&mut self) -> (Slots<Callback>, Slots<Waker>) {
         self.timers.clear();
         self.devices.clear();
-        (self.armed, self.sole) = (0, NO_DEVICE);
+        self.sole = NO_DEVICE;
         self.faint.clear();
         self.dozing = None;
         self.touched.clear();
@@ -194,6 +191,9 @@ impl Queue {
 
     /// Looks for what is due first, after what was first has gone.
     fn update(&mut self) {
+        if let Some(deadline) = self.devices.get(self.sole).filter(|_| self.touched.is_empty()) {
+            return self.update_with(*deadline, Due::Device(self.sole));
+        }
         let mut first = (self.timers.next().unwrap_or(NEVER), Due::Timer);
         if self.devices.is_empty() {
             (self.first, self.next_ns) = (first, first.0.at.as_nanos());
@@ -281,9 +281,9 @@ impl Queue {
     /// A device of a simulation that has ended says this to no effect.
     #[inline(always)]
     pub(crate) fn set_deadline(&mut self, device: usize, deadline: Option<Deadline>) {
-        let deadline = deadline.unwrap_or(NEVER);
+        let deadline = deadline.filter(|deadline| deadline.at != SimTime::MAX).unwrap_or(NEVER);
         // Most often one device has something to do, again and again.
-        let is_sole = self.sole == device && deadline.at != SimTime::MAX;
+        let is_sole = self.sole == device;
         match self.devices.get_mut(device) {
             Some(known) if is_sole && self.touched.is_empty() => {
                 *known = deadline;
@@ -300,12 +300,10 @@ impl Queue {
         if *known == deadline && self.next_ns != 0 {
             return;
         }
-        self.armed -= usize::from(known.at != SimTime::MAX);
         *known = deadline;
-        self.armed += usize::from(deadline.at != SimTime::MAX);
-        let mut armed = self.devices.iter().zip(&self.faint);
-        let sole = armed.position(|(deadline, faint)| deadline.at != SimTime::MAX && !faint);
-        self.sole = sole.filter(|_| self.armed == 1).unwrap_or(NO_DEVICE);
+        let mut others = self.devices.iter().enumerate().filter(|(other, _)| *other != device);
+        let is_sole = !self.faint[device] && others.all(|(_, deadline)| *deadline == NEVER);
+        self.sole = if is_sole { device } else { NO_DEVICE };
         self.update();
     }
 

@@ -247,6 +247,10 @@ impl Link {
     /// A message is sent.
     #[inline]
     pub(crate) fn launch(&mut self, now: SimTime, load: Load, choices: &mut Choices) -> Launch {
+        if self.is_plain && load.slowness <= 1 {
+            let (ordinal, at) = self.launch_plainly(now, choices);
+            return Launch { ordinal, at, fate: Fate::Carried, lags: false };
+        }
         let ordinal = self.count();
         let passage = Passage { ordinal, is_copy: false };
         // Drawn for a message that is lost too: a partition or a rate shifts no latency.

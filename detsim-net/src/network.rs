@@ -232,6 +232,10 @@ impl<M: 'static> Device for Shared<M> {
         self.wire.borrow().next_deadline()
     }
 
+    fn tells(&self) -> bool {
+        true
+    }
+
     fn handle(&self) {
         match wire::receive(&self.wire) {
             Some(Due::Delivered { slot, from, to }) => self.deliver(slot, from, to),

@@ -195,16 +195,23 @@ impl Wire {
     #[inline]
     fn schedule(&mut self, kernel: &mut Kernel, slot: u32, at: SimTime) {
         let deadline = Deadline { at, seq: kernel.next_seq() };
-        if self.flights.schedule(slot, deadline)
-            && let Some(device) = self.device
-        {
-            kernel.set_deadline(device, Some(deadline));
+        if self.flights.schedule(slot, deadline) {
+            self.tell(kernel, Some(deadline));
+        }
+    }
+
+    /// Says when the next message is due.
+    #[inline]
+    fn tell(&self, kernel: &mut Kernel, deadline: Option<Deadline>) {
+        if let Some(device) = self.device {
+            kernel.set_deadline(device, deadline);
         }
     }
 
     /// The next message is due.
     fn receive(&mut self, kernel: &mut Kernel) -> Option<Due> {
         let slot = self.flights.arrive()?;
+        self.tell(kernel, self.flights.first());
         let flight = self.flights.flight(slot);
         let Flight { message, from, to, history, .. } = flight;
         if let Some(obstacle) = self.obstacle(kernel, flight) {
@@ -247,6 +254,10 @@ impl Wire {
     fn obstacle(&self, kernel: &mut Kernel, flight: Flight) -> Option<Obstacle> {
         let link = self.links.at(flight.link);
         let state = kernel.node_state(flight.to);
+        let listens = self.ports.get(usize::from(flight.to.0)).is_some_and(|port| port.listens);
+        if link.is_plain() && listens && state == Some(NodeState::Up) {
+            return None;
+        }
         match (link.cut(), state) {
             (Some(Partition::Drop), _) => return Some(Obstacle::Lose(DropReason::Partition)),
             (Some(Partition::Hold), _) => return Some(Obstacle::Hold),
@@ -256,7 +267,6 @@ impl Wire {
         if link.loses(flight.passage, kernel.choices()) {
             return Some(Obstacle::Lose(DropReason::LossAtDelivery));
         }
-        let listens = self.ports.get(usize::from(flight.to.0)).is_some_and(|port| port.listens);
         (!listens || state != Some(NodeState::Up)).then_some(Obstacle::Lose(DropReason::NoReceiver))
     }
 

@@ -19,8 +19,8 @@ const CUT_OFF: SimTime = SimTime::from_secs(3);
 const HEALED: SimTime = SimTime::from_secs(5);
 const END: SimTime = SimTime::from_secs(8);
 
-/// A leader proposes after each such pause: 20 to 80 ms.
-const PAUSE_NS: [u64; 2] = [20_000_000, 80_000_000];
+/// A leader proposes after each such pause: 30 to 120 ms.
+const PAUSE_NS: [u64; 2] = [30_000_000, 120_000_000];
 
 /// So many runs, one seed each.
 pub(crate) fn runs(operations: u64) -> Work {
