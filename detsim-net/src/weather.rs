@@ -1,18 +1,20 @@
 //! What goes wrong on the links by itself.
 //!
-//! Owns: when an incident begins and ends, whom it strikes and how, all drawn from the stream
-//! `env/net`; and what is in force at a moment. Does not own: what a link does with it, or what a scenario
-//! says of links, which is theirs beside it ([`crate::links`]).
+//! Owns: when an incident begins and ends, drawn from the stream `env/net`, whom it strikes and how, drawn
+//! from `env/net/whom`; and what is in force at a moment. Does not own: what a link does with it, or what a
+//! scenario says of links, which is theirs beside it ([`crate::links`]).
 //!
 //! # Invariants
 //! - Nothing is due on account of the weather alone: incidents are drawn up to now when a packet asks. So
 //!   hours without traffic cost nothing, and a run that is stuck is seen to be stuck.
-//! - An incident that began and ended unseen is drawn all the same, so that what comes later does not
-//!   depend on who sends when, save for how long it lasts and whom it finds.
+//! - When an incident that nobody saw began and ended is drawn all the same, so that when later ones come
+//!   does not depend on who sends when; whom it would have struck is not.
 //! - Nothing strikes the way from a node to itself. At most one incident of a kind is on.
 
 mod draws;
 mod incident;
+
+use std::cell::LazyCell;
 
 use detsim_executor::rng::fold;
 use detsim_executor::{Anchor, Choices, Domain, Kernel, NodeId, Ratio, SimTime};
@@ -24,7 +26,8 @@ use crate::link::Partition;
 /// See the module's documentation.
 #[derive(Debug)]
 pub(crate) struct Weather {
-    domain: Option<Domain>,
+    /// Of when they come, and of whom they strike.
+    domains: Option<[Domain; 2]>,
     kinds: [Schedule; 4],
     incidents: Vec<Incident>,
     /// Until then everything is as it is.
@@ -75,7 +78,7 @@ impl Weather {
     pub(crate) fn fair() -> Self {
         let kinds = [Kind::Partition, Kind::Jam, Kind::Swizzle, Kind::Slow];
         Self {
-            domain: None,
+            domains: None,
             kinds: kinds.map(|kind| Schedule { kind, gap_ns: 0, next: SimTime::MAX, drawn: 0 }),
             incidents: Vec::new(),
             next_change: SimTime::MAX,
@@ -87,8 +90,9 @@ impl Weather {
     pub(crate) fn set(&mut self, kernel: &mut Kernel, gaps_ns: [u64; 4]) {
         self.incidents.iter_mut().for_each(|incident| incident.ends = SimTime::ZERO);
         self.retire(kernel);
-        let (now, domain) = (kernel.now(), kernel.choices().domain("env/net"));
-        self.domain = Some(domain);
+        let now = kernel.now();
+        let [domain, whom] = ["env/net", "env/net/whom"].map(|name| kernel.choices().domain(name));
+        self.domains = Some([domain, whom]);
         for (schedule, gap_ns) in self.kinds.iter_mut().zip(gaps_ns) {
             schedule.gap_ns = gap_ns;
             schedule.next = schedule.after(now, domain, kernel.choices());
@@ -125,7 +129,7 @@ impl Weather {
     ) -> Force {
         let now = kernel.now();
         if now >= self.next_change {
-            self.advance(kernel, &hosts());
+            self.advance(kernel, hosts);
         }
         self.of_link(now, from, to)
     }
@@ -148,11 +152,13 @@ impl Weather {
 
     /// Draws everything that began by now.
     #[cold]
-    fn advance(&mut self, kernel: &mut Kernel, hosts: &[NodeId]) {
+    fn advance(&mut self, kernel: &mut Kernel, hosts: impl FnOnce() -> Vec<NodeId>) {
         let now = kernel.now();
-        for at in 0..self.kinds.len() {
-            while self.kinds[at].next <= now {
-                self.begin(kernel, at, hosts);
+        let hosts = LazyCell::new(hosts);
+        while let Some(at) = self.first_due(now) {
+            let (kind, draws, times) = self.begin(kernel, at);
+            if times.1 > now && hosts.len() > 1 {
+                { draws }.incidents(kernel, kind, times, &hosts, &mut self.incidents);
             }
         }
         self.retire(kernel);
@@ -165,19 +171,25 @@ impl Weather {
         self.look_ahead();
     }
 
-    /// The next incident of a kind, and when the one after it comes.
-    fn begin(&mut self, kernel: &mut Kernel, at: usize, hosts: &[NodeId]) {
-        let Some(domain) = self.domain else { return };
+    /// The kind of which one begins first, by now. In this order: they draw from one stream.
+    fn first_due(&self, now: SimTime) -> Option<usize> {
+        let first = (0..self.kinds.len()).min_by_key(|at| self.kinds[*at].next)?;
+        (self.kinds[first].next <= now).then_some(first)
+    }
+
+    /// The next incident of a kind, with the draws for whom it strikes, when it begins and ends; and when
+    /// the one after it comes. One that does not come ends where it begins.
+    fn begin(&mut self, kernel: &mut Kernel, at: usize) -> (Kind, Draws, (SimTime, SimTime)) {
+        let [domain, whom] = self.domains.expect("invariant: incidents come where a gap was set");
         let schedule = &mut self.kinds[at];
         let mut draw = schedule.draws(domain);
+        let of_whom = schedule.draws(whom);
         schedule.drawn = schedule.drawn.wrapping_add(1);
-        let (kind, begins) = (schedule.kind, schedule.next);
-        let mut ends = begins;
-        if draw.happens(kernel.choices(), COMES) && hosts.len() > 1 {
-            ends = begins + draw.duration(kernel);
-            draw.incidents(kernel, kind, (begins, ends), hosts, &mut self.incidents);
-        }
-        self.kinds[at].next = self.kinds[at].after(ends, domain, kernel.choices());
+        let begins = schedule.next;
+        let comes = draw.happens(kernel.choices(), COMES);
+        let ends = if comes { begins + draw.duration(kernel) } else { begins };
+        schedule.next = schedule.after(ends, domain, kernel.choices());
+        (schedule.kind, of_whom, (begins, ends))
     }
 
     /// Ends what is over.

@@ -185,7 +185,7 @@ pub const WORKLOADS: &[Workload] = &[
         name: "raft",
         operation: "run",
         operations: 50,
-        counted: [1, 6],
+        counted: [2, 22],
         goals: &[("madsim", 5.0)],
     },
     Workload { name: "kv", operation: "cycle", operations: 5_000, counted: [100, 600], goals: &[] },
@@ -270,6 +270,16 @@ pub const WORKLOADS: &[Workload] = &[
 
 /// The most CPU nanoseconds that detsim may take for one operation, whatever peers take.
 pub const CEILINGS: &[(&str, f64)] = &[("hold", 3_000.0), ("idle-500", 50_000_000.0)];
+
+/// A workload that may take at most so many times what another takes.
+pub const RELATIONS: &[(&str, &str, f64)] = &[
+    ("echo-rough", "echo-fair", 1.5),
+    ("bulk-rough", "bulk-fair", 1.5),
+    ("gossip-200", "gossip-10", 1.5),
+];
+
+/// Instructions that one operation may take.
+pub const INSTRUCTIONS_MAX: &[(&str, f64)] = &[("raft", 4_500_000.0)];
 
 /// One memory check.
 #[derive(Clone, Copy, Debug)]

@@ -6,10 +6,10 @@
 //! plain ones each, which is why they have a figure of their own.
 
 use bench_common::Command;
-use bench_common::catalog::Workload;
+use bench_common::catalog::{INSTRUCTIONS_MAX, Workload};
 
 use crate::options::Options;
-use crate::peers::Built;
+use crate::peers::{Built, OURS};
 use crate::table::{ABSENT, Table, figure};
 
 const CALLGRIND: &[&str] =
@@ -29,28 +29,42 @@ pub(crate) fn report(peers: &[Built], options: &Options) -> Result<String, Strin
     }
     let heads = ["workload", "operation"].into_iter().chain(peers.iter().map(|peer| peer.name));
     let title = "Instructions per operation (locked ones among them), the difference of two sizes";
-    let mut table = Table::new(title, heads);
+    let (mut table, mut limits) = (Table::new(title, heads), String::new());
     for workload in options.workloads() {
         let mut cells = vec![workload.name.to_owned(), workload.operation.to_owned()];
         for peer in peers {
-            cells.push(cell(peer, workload)?);
+            let counted = counted(peer, workload)?;
+            cells.push(counted.map_or(ABSENT.to_owned(), |(instructions, locked)| {
+                format!("{} ({})", figure(instructions), figure(locked))
+            }));
+            if let Some((instructions, _)) = counted.filter(|_| peer.name == OURS) {
+                limits.extend(limit(workload.name, instructions));
+            }
         }
         table.push(cells);
     }
-    Ok(table.to_string())
+    Ok(format!("{table}{limits}"))
 }
 
-fn cell(peer: &Built, workload: &Workload) -> Result<String, String> {
+/// A line that holds a figure of ours against its bound, where it has one.
+fn limit(name: &str, instructions: f64) -> Option<String> {
+    let (_, most) = INSTRUCTIONS_MAX.iter().find(|(of, _)| *of == name)?;
+    let is = if instructions <= *most { "<=" } else { "> " };
+    Some(format!("{name}: {OURS} {} {is} {}\n", figure(instructions), figure(*most)))
+}
+
+/// Instructions of one operation, and the locked ones among them.
+fn counted(peer: &Built, workload: &Workload) -> Result<Option<(f64, f64)>, String> {
     let [small, big] = workload.counted;
     let (Some(least), Some(most)) = (count(peer, workload, small)?, count(peer, workload, big)?)
     else {
-        return Ok(ABSENT.to_owned());
+        return Ok(None);
     };
     let operations = (big - small) as f64;
     let per_operation = |most: u64, least: u64| (most as f64 - least as f64) / operations;
     let instructions = per_operation(most.instructions, least.instructions);
     let locked = per_operation(most.locked, least.locked);
-    Ok(format!("{} ({})", figure(instructions), figure(locked)))
+    Ok(Some((instructions, locked)))
 }
 
 fn count(peer: &Built, workload: &Workload, operations: u64) -> Result<Option<Counts>, String> {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use bench_common::catalog::{CEILINGS, Workload};
+use bench_common::catalog::{CEILINGS, RELATIONS, Workload};
 use bench_common::{Command, Sample, median};
 
 use crate::options::Options;
@@ -84,6 +84,7 @@ fn render(names: &[&str], rows: &[Row], repeats: u32) -> String {
     let mut text = table.to_string();
     push_yield_span(&mut text, names, rows);
     push_events(&mut text, names, rows);
+    push_relations(&mut text, ours, rows);
     push_ceilings(&mut text, ours, rows);
     text
 }
@@ -148,6 +149,21 @@ fn push_events(text: &mut String, names: &[&str], rows: &[Row]) {
             &format!("{}: events a {}", row.workload.name, row.workload.operation),
             &events,
         );
+    }
+}
+
+/// What ours takes in the one where it takes more, held against the other.
+fn push_relations(text: &mut String, ours: Option<usize>, rows: &[Row]) {
+    let own = |name: &str| {
+        let row = rows.iter().find(|row| row.workload.name == name)?;
+        middle(&row.samples[ours?])
+    };
+    for (name, base, most) in RELATIONS {
+        if let (Some(dear), Some(cheap)) = (own(name), own(base)) {
+            let is = if dear / cheap <= *most { "<=" } else { "> " };
+            let value = format!("{OURS} {:.2}x {is} {most:.1}", dear / cheap);
+            push_line(text, &format!("{name} to {base}"), &[value]);
+        }
     }
 }
 

@@ -57,6 +57,9 @@ impl Incident {
     }
 
     fn each_way(&self, kernel: &mut Kernel, event: impl Fn(Effect, SetId, SetId) -> NetEvent) {
+        if !kernel.is_recorded() {
+            return;
+        }
         let of = |side: u8| -> Vec<NodeId> {
             let nodes = (0..).zip(&self.sides).filter(|(_, own)| **own == side);
             nodes.map(|(number, _)| NodeId(number)).collect()

@@ -86,6 +86,23 @@ fn a_swizzle_takes_half_of_the_nodes_one_by_one() {
 }
 
 #[test]
+fn when_incidents_come_does_not_depend_on_who_looks_how_often() {
+    let next_after = |pause: Duration| {
+        let sim = Sim::new(7);
+        let mut weather = Weather::fair();
+        sim.with(|kernel| weather.set(kernel, [SECOND_NS; 4]));
+        while sim.now() < SimTime::from_secs(1_000) {
+            sim.run_for(pause).unwrap();
+            sim.with(|kernel| weather.force(kernel, (NodeId(1), NodeId(2)), hosts));
+        }
+        weather.kinds.map(|schedule| (schedule.next, schedule.drawn))
+    };
+    let often = next_after(Duration::from_millis(10));
+    assert_eq!(often, next_after(Duration::from_secs(100)));
+    assert!(often.iter().all(|(_, drawn)| *drawn > 100), "{often:?}");
+}
+
+#[test]
 fn incidents_end_near_the_timers_that_are_armed() {
     let sim = Sim::new(7);
     // The only timer there is comes 700 ms after whatever moment it is.
