@@ -37,7 +37,8 @@ pub const WORKLOADS: &[Workload] = &[
     Workload {
         name: "yield-10k",
         operation: "poll",
-        operations: 1_000_000,
+        // Of each task so many that its spawn does not show.
+        operations: 5_000_000,
         counted: [50_000, 150_000],
         goals: &[("tokio", 2.5), ("madsim", 5.0)],
     },
