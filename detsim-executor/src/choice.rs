@@ -182,8 +182,20 @@ impl Choices {
 
     #[cold]
     fn draw_slow(&mut self, domain: Domain, anchor: Anchor, bound: u64, default: u64) -> u64 {
-        let (key, stream) = &mut self.streams[domain.0 as usize];
-        let (key, drawn) = (*key, stream.below(bound));
+        let drawn = self.streams[domain.0 as usize].1.below(bound);
+        self.decide(domain, anchor, (drawn, bound), default)
+    }
+
+    /// What comes of a draw where a run is recorded or replayed.
+    #[cold]
+    fn decide(
+        &mut self,
+        domain: Domain,
+        anchor: Anchor,
+        (drawn, bound): (u64, u64),
+        default: u64,
+    ) -> u64 {
+        let key = self.streams[domain.0 as usize].0;
         let occurrence = self.occurrence(key, anchor);
         let picked = match self.replayed(key, anchor, occurrence) {
             None => drawn,
@@ -192,6 +204,25 @@ impl Choices {
         let choice = Choice { domain: key, anchor, occurrence, picked, default };
         self.note(choice, |_| Decided::Drawn { value: picked, bound });
         picked
+    }
+
+    /// 0, the default, but with the probability of `ratio`: then a number below `bound`, all alike. One
+    /// choice, where [`Self::happens`] and [`Self::draw`] are two.
+    ///
+    /// # Panics
+    /// Where `bound` is 0.
+    #[inline(always)]
+    #[track_caller]
+    pub fn draw_rarely(&mut self, domain: Domain, anchor: Anchor, ratio: Ratio, bound: u64) -> u64 {
+        assert!(bound > 0, "detsim: no number is below 0; give a bound of 1 or more");
+        if ratio.is_never() {
+            return 0;
+        }
+        let drawn = match self.streams[domain.0 as usize].1.chance(ratio) {
+            false => 0,
+            true => self.streams[domain.0 as usize].1.below(bound),
+        };
+        if self.is_plain() { drawn } else { self.decide(domain, anchor, (drawn, bound), 0) }
     }
 
     /// True with the probability of `ratio`; the default is false, and a recorded choice is 1 for

@@ -107,6 +107,28 @@ fn what_happens_is_recorded_as_one_and_what_does_not_is_left_out() {
 }
 
 #[test]
+fn a_number_that_is_rare_is_one_choice() {
+    let ratio = Ratio::new(1, 4);
+    let run = |choices: &mut Choices, domain| {
+        (0..100).map(|i| choices.draw_rarely(domain, anchor(i), ratio, 9)).collect::<Vec<_>>()
+    };
+    let (mut plain, d) = fresh(false);
+    let (mut recorded, e) = fresh(true);
+    let drawn = run(&mut plain, d);
+    assert_eq!(run(&mut recorded, e), drawn);
+    let set = recorded.recorded().to_vec();
+    let others: Vec<_> = drawn.iter().copied().filter(|value| *value != 0).collect();
+    assert_eq!(set.iter().map(|choice| choice.picked).collect::<Vec<_>>(), others);
+    assert!((10..35).contains(&others.len()) && others.iter().all(|value| *value < 9));
+
+    let (mut replayed, f) = fresh(false);
+    replayed.replay(&set[1..]);
+    let again = run(&mut replayed, f);
+    let differs = |i: &usize| again[*i] != drawn[*i];
+    assert_eq!((0..100).filter(differs).collect::<Vec<_>>(), [set[0].anchor.ordinal as usize]);
+}
+
+#[test]
 fn what_never_happens_draws_nothing() {
     let (mut a, d) = fresh(false);
     let (mut b, e) = fresh(false);

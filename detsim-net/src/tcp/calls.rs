@@ -246,28 +246,13 @@ impl Shorts {
         };
         connection.draws = connection.draws.wrapping_add(1);
         let anchor = Anchor { actor: connection.sig, ordinal: connection.draws };
-        match kernel.choices().happens(domain, anchor, self.rate) {
-            false => bytes,
-            true => cut(kernel, connection, side, (domain, anchor), bytes),
+        let less = kernel.choices().draw_rarely(domain, anchor, self.rate, bytes as u64) as usize;
+        if less > 0 {
+            let (node, bytes) = (connection.ends[side].node, Wide::new((bytes - less) as u64));
+            kernel.record_with(|_| Event::Net(NetEvent::Shortened { node, bytes }));
         }
+        bytes - less
     }
-}
-
-/// How many of `bytes` are read or written at once where it is not all of them.
-#[inline(never)]
-fn cut(
-    kernel: &mut Kernel,
-    connection: &Connection,
-    side: usize,
-    (domain, anchor): (Domain, Anchor),
-    bytes: usize,
-) -> usize {
-    let short = bytes - kernel.choices().draw(domain, anchor, bytes as u64, 0) as usize;
-    if short < bytes {
-        let (node, bytes) = (connection.ends[side].node, Wide::new(short as u64));
-        kernel.record_with(|_| Event::Net(NetEvent::Shortened { node, bytes }));
-    }
-    short
 }
 
 impl Connection {

@@ -105,6 +105,9 @@ fn drawn(note: &ChoiceNote, value: u64, bound: u64, at: &Moment) -> String {
         ["watch"] => {
             format!("{task}{place} woke receiver {value} of {bound} of a watch first ({at})")
         }
+        ["env", "net", "whom"] => format!(
+            "whom it strikes that goes wrong on the network drew {value} out of 0..{bound} ({at})"
+        ),
         ["env", "net"] => {
             format!(
                 "what goes wrong on the network by itself drew {value} out of 0..{bound} ({at})"
@@ -138,7 +141,6 @@ fn happened(note: &ChoiceNote, at: &Moment) -> String {
         }
         ["env", "net"] => format!("something went wrong on the network by itself ({at})"),
         ["env", "nodes", kind] => format!("something befell the nodes by itself: {kind} ({at})"),
-        ["net", "short"] => format!("a read or write of a socket was to be cut short ({at})"),
         ["net", "reset"] => format!("a connection was reset ({at})"),
         ["env", world, "faults", family] => {
             format!("the seed had {family} in store for the {} ({at})", called(world))

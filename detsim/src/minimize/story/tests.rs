@@ -65,12 +65,12 @@ fn every_decision_has_its_words() {
             happened("env/net/faults/loss"),
             drawn("env/net/faults/loss"),
             happened("env/disk/faults/stalls"),
-            happened("net/short"),
             drawn("net/short"),
             happened("net/reset"),
             happened("net/n1/n2/tail"),
             happened("env/net"),
             drawn("env/net"),
+            drawn("env/net/whom"),
             happened("env/nodes/pauses"),
             drawn("env/nodes/pauses"),
             drawn("watch"),
@@ -87,12 +87,12 @@ fn every_decision_has_its_words() {
             the seed had loss in store for the network (0.012000s, step 17)
             the seed drew 3 out of 0..5 for loss of the network (0.012000s, step 17)
             the seed had stalls in store for the disk (0.012000s, step 17)
-            a read or write of a socket was to be cut short (0.012000s, step 17)
             a read or write of a socket took 3 bytes less than it could (0.012000s, step 17)
             a connection was reset (0.012000s, step 17)
             a message from n1 to n2 took much longer than others (0.012000s, step 17)
             something went wrong on the network by itself (0.012000s, step 17)
             what goes wrong on the network by itself drew 3 out of 0..5 (0.012000s, step 17)
+            whom it strikes that goes wrong on the network drew 3 out of 0..5 (0.012000s, step 17)
             something befell the nodes by itself: pauses (0.012000s, step 17)
             what befalls nodes by itself (pauses) drew 3 out of 0..5 (0.012000s, step 17)
             task 3 "worker-2" in pool::drain at src/pool.rs:88 woke receiver 3 of 5 of a watch first (0.012000s, step 17)"#]],

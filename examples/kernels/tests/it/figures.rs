@@ -9,7 +9,6 @@ use crate::others::{OTHERS, SERVICES};
 /// Decisions in the median and in the worst case, and runs likewise.
 const LEFT_MEDIAN_MAX: u32 = 4;
 const LEFT_MAX: u32 = 8;
-const LEFT_ANY_WAY_MAX: u32 = 10;
 const RUNS_MEDIAN_MAX: u32 = 300;
 const RUNS_MAX: u32 = 800;
 
@@ -30,14 +29,11 @@ fn planted_bugs_come_down_to_few_decisions() {
     let kernels = KERNELS.iter().map(|name| ("buggy", *name));
     let bugs = kernels.chain(OTHERS.map(|name| ("others", name)));
     let bugs = bugs.chain(SERVICES.map(|name| ("others", name)));
+    // A bug that fails in several ways is shown in each.
     let of = |(module, name)| -> Vec<(&str, Figures)> {
         failures_of(module, name).into_iter().map(|found| (name, found.figures())).collect()
     };
-    let by_bug: Vec<Vec<(&str, Figures)>> = bugs.map(of).collect();
-    let all: Vec<(&str, Figures)> = by_bug.iter().flatten().copied().collect();
-    // A bug that fails in several ways is shown in each; under faults of nodes one of `cut_line` keeps ten.
-    let best = |ways: &Vec<(&str, Figures)>| ways.iter().map(|(_, way)| way.left).min();
-    let best_max = by_bug.iter().filter_map(best).max();
+    let all: Vec<(&str, Figures)> = bugs.flat_map(of).collect();
 
     println!("{:<32} {:>7} {:>5} {:>5}  repeats that fail alike", "bug", "of", "left", "runs");
     all.iter().for_each(|(name, figures)| println!("{}", line(name, *figures)));
@@ -46,10 +42,8 @@ fn planted_bugs_come_down_to_few_decisions() {
     let (left_max, runs_max) = (left.iter().max().copied(), runs.iter().max().copied());
     let (left, runs) = (median(left), median(runs));
     println!("median: {left} left after {runs} runs; most: {left_max:?}, {runs_max:?}");
-    println!("most, of the way of each bug that comes down furthest: {best_max:?}");
 
     assert!(left <= LEFT_MEDIAN_MAX && runs <= RUNS_MEDIAN_MAX, "{left} after {runs} runs");
-    assert!(best_max <= Some(LEFT_MAX) && left_max <= Some(LEFT_ANY_WAY_MAX), "{left_max:?}");
-    assert!(runs_max <= Some(RUNS_MAX), "{runs_max:?}");
+    assert!(left_max <= Some(LEFT_MAX) && runs_max <= Some(RUNS_MAX), "{left_max:?}, {runs_max:?}");
     assert!(all.iter().all(|(_, figures)| figures.same));
 }
