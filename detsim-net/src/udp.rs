@@ -34,6 +34,8 @@ pub(crate) struct UdpSocket {
     /// Reported once.
     error: Option<Errno>,
     groups: Vec<IpAddr>,
+    /// Which directions are closed: [read, write].
+    pub(crate) shut: [bool; 2],
 }
 
 #[derive(Clone, Debug)]
@@ -73,13 +75,21 @@ impl UdpSocket {
             queued: 0,
             error: None,
             groups: Vec::new(),
+            shut: [false; 2],
         }
     }
 
     pub(crate) fn readiness(&self) -> Readiness {
         let error = self.error.is_some();
-        let readable = !self.queue.is_empty() || error;
-        Readiness { readable, writable: true, error, ..Readiness::default() }
+        let [read_closed, write_shut] = self.shut;
+        Readiness {
+            readable: !self.queue.is_empty() || error || read_closed,
+            writable: true,
+            read_closed,
+            write_closed: read_closed && write_shut,
+            error,
+            ..Readiness::default()
+        }
     }
 
     /// What waits to be received, with what it costs.
@@ -167,7 +177,8 @@ impl World {
             return Err(Errno::INVALID);
         }
         let to = to.or(udp.peer).ok_or(Errno::DESTINATION_REQUIRED)?;
-        let (is_v6, local) = (udp.is_v6, udp.local.ok_or(Errno::INVALID)?);
+        let (is_v6, is_shut) = (udp.is_v6, udp.shut[1]);
+        let local = udp.local.ok_or(Errno::INVALID)?;
         if to.is_ipv6() && !is_v6 {
             return Err(Errno::FAMILY);
         }
@@ -178,6 +189,9 @@ impl World {
             return Err(Errno::ACCESS);
         }
         let source = self.ways.hosts.source(node, to.ip())?;
+        if is_shut {
+            return Err(Errno::BROKEN_PIPE);
+        }
         let ip = if local.ip().is_unspecified() { source } else { local.ip() };
         let to = if to.ip().is_unspecified() { SocketAddr::new(source, to.port()) } else { to };
         let from = SocketAddr::new(ip, local.port());
@@ -367,6 +381,22 @@ impl World {
             udp.queue.pop_front();
         }
         Ok((len, from))
+    }
+
+    /// Closes directions: [read, write]. They are closed even where there is no peer, which is an error all the
+    /// same.
+    pub(crate) fn udp_shutdown(
+        &mut self,
+        kernel: &mut Kernel,
+        key: SocketKey,
+        shut: [bool; 2],
+    ) -> Result<()> {
+        let udp = self.udp_mut(key)?;
+        udp.shut[0] |= shut[0];
+        udp.shut[1] |= shut[1];
+        let is_connected = udp.peer.is_some();
+        self.notify(kernel, key, Side::Either);
+        if is_connected { Ok(()) } else { Err(Errno::NOT_CONNECTED) }
     }
 
     /// Joins or leaves a group.

@@ -111,7 +111,9 @@ impl World {
             }
             Unix::Stream(stream) => {
                 let (reads, writes) = (self.reads(stream.read), self.writes(stream.write));
-                Readiness { write_closed: writes.write_closed, writable: writes.writable, ..reads }
+                // As long as it may be read, Linux does not say that it cannot be written.
+                let write_closed = reads.read_closed && writes.write_closed;
+                Readiness { write_closed, writable: writes.writable, ..reads }
             }
             Unix::Listener(listener) => Readiness { readable: !listener.queue.is_empty(), ..idle },
             Unix::Datagrams(datagrams) => self.datagram_readiness(key, datagrams),

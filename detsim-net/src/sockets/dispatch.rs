@@ -167,7 +167,9 @@ impl World {
         entry.ready[1] |= truth.writable && !entry.denied[1];
         let untold = kernel.map_or([false, false], |kernel| entry.untold.sides(kernel));
         let [readable, writable] = [0, 1].map(|at| entry.ready[at] && !untold[at]);
-        Ok(Readiness { readable, writable, ..truth })
+        let read_closed = truth.read_closed && !untold[0];
+        let write_closed = truth.write_closed && !untold[1];
+        Ok(Readiness { readable, writable, read_closed, write_closed, ..truth })
     }
 
     /// Whether this operation of the task that runs begins.

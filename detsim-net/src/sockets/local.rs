@@ -253,11 +253,29 @@ impl Socket {
         self.poll(cx, how, |world, kernel, key| world.datagram_receive(kernel, key, buffer, false))
     }
 
-    /// Closes directions of a local socket: [read, write].
+    /// Closes directions of a local socket, or of one of UDP: [read, write].
+    ///
+    /// # Errors
+    /// ENOTCONN for one of UDP that has no peer, which is closed all the same; EBADF where its node has stopped.
+    pub fn shutdown_ways(&self, shut: [bool; 2]) -> io::Result<()> {
+        self.call(|world, kernel, key| match world.entry(key)?.kind {
+            SocketKind::Udp(_) => world.udp_shutdown(kernel, key, shut),
+            _ => world.unix_shutdown(kernel, key, shut),
+        })
+    }
+
+    /// Whether a socket for datagrams is closed for reading: a receive that may wait gives 0 bytes then, where
+    /// one that only tries still gives EAGAIN.
     ///
     /// # Errors
     /// EBADF where its node has stopped.
-    pub fn shutdown_local(&self, shut: [bool; 2]) -> io::Result<()> {
-        self.call(|world, kernel, key| world.unix_shutdown(kernel, key, shut))
+    pub fn is_shut_for_reading(&self) -> io::Result<bool> {
+        self.look(|world, key| {
+            Ok(match &world.entry(key)?.kind {
+                SocketKind::Udp(udp) => udp.shut[0],
+                SocketKind::Unix(Unix::Datagrams(datagrams)) => datagrams.shut[0],
+                _ => false,
+            })
+        })
     }
 }

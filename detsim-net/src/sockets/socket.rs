@@ -353,7 +353,9 @@ impl Socket {
         let costs = how.ticket.is_none();
         self.poll(cx, How { side, costs, ..how }, |world, kernel, key| {
             let ready = world.remembered(Some(kernel), key)?;
-            let met = (reads && ready.readable) || (writes && ready.writable);
+            // No operation makes tokio forget that a direction is closed.
+            let met = (reads && (ready.readable || ready.read_closed))
+                || (writes && (ready.writable || ready.write_closed));
             if met { Ok(ready) } else { Err(Errno::AGAIN) }
         })
     }

@@ -163,9 +163,7 @@ impl World {
         if let Some(error) = own.take_error() {
             return Err(error);
         }
-        let Some(message) = own.queue.front() else {
-            return if own.shut[0] { Ok((0, Vec::new())) } else { Err(Errno::AGAIN) };
-        };
+        let message = own.queue.front().ok_or(Errno::AGAIN)?;
         let fits = message.len().min(buffer.len());
         buffer[..fits].copy_from_slice(&message.data[..fits]);
         if let Some(history) = kernel.task_history() {
@@ -266,7 +264,7 @@ impl World {
             readable: !own.queue.is_empty() || own.shut[0],
             writable: room && own.unread_bytes < UNREAD_BYTES_MAX,
             read_closed: own.shut[0],
-            write_closed: own.shut[1],
+            write_closed: own.shut == [true; 2],
             error: own.error.is_some(),
             ..Readiness::default()
         }

@@ -82,6 +82,9 @@ macro_rules! world {
             #[cfg(target_os = "linux")]
             #[path = "ports.rs"]
             pub(crate) mod ports;
+            #[cfg(target_os = "linux")]
+            #[path = "shut.rs"]
+            pub(crate) mod shut;
             #[path = "tcp.rs"]
             pub(crate) mod tcp;
             #[path = "udp.rs"]
@@ -259,6 +262,10 @@ programs! {
     untold_of_std:
         a_stream_of_std_is_new_to_tokio a_connection_of_std_is_new_to_tokio
         datagrams_of_std_are_new_to_tokio;
+    shut:
+        datagrams_of_udp_shut_for_reading local_datagrams_shut_for_reading
+        a_socket_without_a_peer_is_shut_all_the_same a_thread_that_receives_hears_of_a_shutdown
+        tries_of_what_is_shut_find_nothing a_stream_that_is_shut_for_writing_is_not_closed_yet;
     unix_files:
         a_bound_socket_is_a_file a_file_of_this_name_is_in_the_way names_that_lead_to_nobody
         a_name_that_is_removed_is_free a_socket_goes_by_all_its_names paths_that_are_too_long

@@ -145,7 +145,9 @@ impl UnixDatagram {
         self.socket.take_error()
     }
 
-    /// Closes one direction, or both.
+    /// Closes one direction, or both. An async receive of what is shut for reading never ends once the queue is
+    /// empty: tokio turns in a circle there, and here it is reported as a wait. [`Self::try_recv`] gives
+    /// `WouldBlock`.
     ///
     /// # Errors
     /// EBADF where its node has stopped.
@@ -155,7 +157,7 @@ impl UnixDatagram {
             Shutdown::Write => [false, true],
             Shutdown::Both => [true, true],
         };
-        self.socket.shutdown_local(shut)
+        self.socket.shutdown_ways(shut)
     }
 
     // ------------------------------------------------------------ readiness

@@ -16,7 +16,7 @@ use super::addresses::{address_of, bind_late};
 use super::ready::rung;
 use super::shapes::{self, Named};
 use super::table::{self, Known};
-use super::waits::{Call, make};
+use super::waits::{Call, make, make_unless_shut};
 use super::{local, set_errno};
 use crate::console;
 use crate::interpose::fs::system;
@@ -202,9 +202,9 @@ unsafe extern "C-unwind" fn accept(fd: c_int, to: *mut sockaddr, len: *mut sockl
 extern "C-unwind" fn shutdown(fd: c_int, how: c_int) -> c_int {
     let Some(known) = table::find(fd) else { return system!(SYS_shutdown, fd, how) as c_int };
     done(inside(|| {
-        if known.with(Socket::is_local)? {
+        if known.with(Socket::is_local)? || known.with(Socket::is_udp)? {
             let shut = [how != libc::SHUT_WR, how != libc::SHUT_RD];
-            return known.with(|socket| socket.shutdown_local(shut));
+            return known.with(|socket| socket.shutdown_ways(shut));
         }
         if how != libc::SHUT_WR {
             known.with(Socket::peer_addr)?;
@@ -263,7 +263,9 @@ fn receive(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<Received> {
         // One byte more than there is room for tells whether there is more.
         let mut whole = vec![0; if length { DATAGRAM_MAX } else { to.len() + 1 }];
         let receive = |socket: &Socket| socket.try_receive(&mut whole, peeks);
-        let (len, from) = make(known, Call::RECV, waits, receive)?;
+        let Some((len, from)) = make_unless_shut(known, waits, receive)? else {
+            return Ok(nothing);
+        };
         let fits = len.min(to.len());
         to[..fits].copy_from_slice(&whole[..fits]);
         let (from, is_cut) = (from.into(), fits < len);

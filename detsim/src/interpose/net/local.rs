@@ -13,7 +13,7 @@ use libc::{AF_INET, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, c_int};
 use super::calls::{Received, Wants, read};
 use super::shapes::Named;
 use super::table::{self, Known};
-use super::waits::{Call, make};
+use super::waits::{Call, make, make_unless_shut};
 use crate::interpose::fs::system;
 use crate::local::find;
 
@@ -91,7 +91,9 @@ pub(super) fn receive(known: &Known, to: &mut [u8], wants: Wants) -> io::Result<
         return Ok(Received { len, from, is_cut: false });
     }
     let receive = |socket: &Socket| socket.try_receive_name(to, wants.peeks);
-    let (whole, from) = make(known, Call::RECV, wants.waits, receive)?;
+    let Some((whole, from)) = make_unless_shut(known, wants.waits, receive)? else {
+        return Ok(Received { len: 0, from: Named::Nobody, is_cut: false });
+    };
     let fits = whole.min(to.len());
     let len = if wants.length { whole } else { fits };
     Ok(Received { len, from: named(from), is_cut: fits < whole })

@@ -59,6 +59,21 @@ pub(super) fn make<R>(
     }
 }
 
+/// Receives a datagram; `None` where there is none and the socket is shut for reading, which Linux says to who
+/// may wait only.
+pub(super) fn make_unless_shut<R>(
+    known: &Known,
+    waits: bool,
+    mut receive: impl FnMut(&Socket) -> io::Result<R>,
+) -> io::Result<Option<R>> {
+    make(known, Call::RECV, waits, |socket| match receive(socket) {
+        Err(error) if waits && error.kind() == io::ErrorKind::WouldBlock => {
+            if socket.is_shut_for_reading()? { Ok(None) } else { Err(error) }
+        }
+        received => received.map(Some),
+    })
+}
+
 /// A task may be stopped before a call; whoever is gone makes none.
 fn begin(known: &Known, call: Call) -> io::Result<()> {
     if threads::is_gone() {
