@@ -20,6 +20,7 @@ impl Errno {
     pub(crate) const ACCESS: Self = Self(13);
     pub(crate) const INVALID: Self = Self(22);
     pub(crate) const BROKEN_PIPE: Self = Self(32);
+    pub(crate) const PROTOCOL: Self = Self(71);
     pub(crate) const NOT_A_SOCKET: Self = Self(88);
     pub(crate) const DESTINATION_REQUIRED: Self = Self(89);
     pub(crate) const MESSAGE_SIZE: Self = Self(90);

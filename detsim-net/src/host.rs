@@ -154,6 +154,11 @@ impl Host {
         }
     }
 
+    /// Is it an address of this host, or the one that stands for all of them?
+    pub(crate) fn is_own(&self, ip: IpAddr) -> bool {
+        ip.is_loopback() || ip.is_unspecified() || self.addresses.contains(&ip.to_canonical())
+    }
+
     /// Gives a socket an address; port 0 means a free one.
     pub(crate) fn bind(
         &mut self,
@@ -164,8 +169,7 @@ impl Host {
         now: SimTime,
     ) -> Result<SocketAddr> {
         let ip = address.ip();
-        let local = ip.is_loopback() || ip.is_unspecified() || ip.is_multicast();
-        if !local && !self.addresses.contains(&ip.to_canonical()) && !is_broadcast(ip) {
+        if !self.is_own(ip) && !ip.is_multicast() && !is_broadcast(ip) {
             return Err(Errno::ADDRESS_NOT_AVAILABLE);
         }
         let binding = Binding {

@@ -2,9 +2,19 @@
 //!
 //! Owns: [`Options`], with Linux's defaults. Does not own: which numbers may be set (`options/number.rs`), or
 //! what an option does.
+//!
+//! # What is kept and does nothing
+//! These read as they were set, have Linux's bounds, and nothing else: `IP_TTL`, `IP_TOS` and their like of IPv6
+//! (`IPV6_MULTICAST_HOPS` among them), `IP_MULTICAST_IF` (a node has one interface, which every group is on),
+//! `TCP_QUICKACK`; and, as descriptors have them: `SO_PRIORITY`, `SO_MARK`, `SO_INCOMING_CPU`, `SO_BUSY_POLL`,
+//! `TCP_CORK`, `TCP_MAXSEG`, `TCP_NOTSENT_LOWAT`, `TCP_CONGESTION`, `TCP_FASTOPEN`, and those that ask for more
+//! beside a datagram (`IP_RECVTOS`, `IP_PKTINFO`, `IPV6_RECVTCLASS`, `IPV6_RECVHOPLIMIT`, ..), which comes without.
+//! `SO_OOBINLINE`, `SO_PASSCRED`, `IP_FREEBIND`, `IP_TRANSPARENT`, `TCP_FASTOPEN_CONNECT`, filters, sources of groups would change what one
+//! sees: turning one on is ENOPROTOOPT.
 
 mod number;
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 pub use self::number::{Family, Number};
@@ -60,6 +70,15 @@ pub struct Options {
     pub(crate) multicast_loop_v6: bool,
     /// `IP_MULTICAST_TTL`.
     pub(crate) multicast_ttl_v4: u32,
+    /// `IP_MULTICAST_ALL`: groups that others of the host are members of are heard as well. Sockets of IPv6 begin
+    /// without.
+    pub multicast_all_v4: bool,
+    /// `IPV6_MULTICAST_ALL`.
+    pub multicast_all_v6: bool,
+    /// `IPV6_MULTICAST_HOPS`.
+    pub(crate) multicast_hops_v6: u32,
+    /// `IP_MULTICAST_IF`, as the address of an interface; a node has one, which every group is on.
+    pub(crate) multicast_interface: Ipv4Addr,
 }
 
 impl Default for Options {
@@ -88,6 +107,10 @@ impl Default for Options {
             multicast_loop_v4: true,
             multicast_loop_v6: true,
             multicast_ttl_v4: 1,
+            multicast_all_v4: true,
+            multicast_all_v6: true,
+            multicast_hops_v6: 1,
+            multicast_interface: Ipv4Addr::UNSPECIFIED,
         }
     }
 }
@@ -104,12 +127,12 @@ impl Options {
         self.linger = linger.map(seconds).map(Duration::from_secs);
     }
 
-    /// `SO_SNDBUF` as it reads: Linux's default before it is set.
+    /// `SO_SNDBUF` of TCP as it reads: Linux's default before it is set.
     pub fn send_buffer_size(&self) -> u32 {
         self.send_buffer.unwrap_or(16_384)
     }
 
-    /// `SO_RCVBUF` as it reads: Linux's default before it is set.
+    /// `SO_RCVBUF` of TCP as it reads: Linux's default before it is set.
     pub fn receive_buffer_size(&self) -> u32 {
         self.receive_buffer.unwrap_or(131_072)
     }

@@ -13,6 +13,7 @@ mod how;
 mod links;
 mod local;
 mod netstat;
+mod options;
 mod packet;
 mod packets;
 mod socket;

@@ -62,7 +62,7 @@ pub(crate) type ParcelKey = Key<Parcel>;
 /// The most that one datagram carries.
 const PAYLOAD_MAX: [usize; 2] = [65_507, 65_527];
 /// What a queue holds, in bytes, and what a datagram costs beside its own: Linux's defaults.
-const QUEUE_BYTES_MAX: usize = 212_992;
+pub(crate) const QUEUE_BYTES_MAX: usize = 212_992;
 const OVERHEAD_BYTES: usize = 768;
 
 impl UdpSocket {
@@ -306,12 +306,8 @@ impl World {
         let Parcel { datagram, to, nodes, .. } = parcel;
         let Some(host) = self.ways.hosts.get(nodes.1) else { return Vec::new() };
         if to_all {
-            let takes = |udp: &UdpSocket| {
-                let member = !to.ip().is_multicast() || udp.groups.contains(&to.ip());
-                udp.takes_from(datagram.from) && member
-            };
             let bound = host.at_port(Protocol::Udp, to.port());
-            return bound.filter(|key| self.udp(*key).is_ok_and(takes)).collect();
+            return bound.filter(|key| self.hears(*key, datagram.from, to.ip())).collect();
         }
         let way = [datagram.from, *to];
         let one = |is_connected: bool| {
@@ -322,6 +318,30 @@ impl World {
             })
         };
         one(true).or_else(|| one(false)).into_iter().collect()
+    }
+
+    /// Does a socket hear what is sent to all, or to a group? As on Linux one of a single address does not,
+    /// and one that is no member does as long as another of its host is one, and it has not said otherwise.
+    fn hears(&self, key: SocketKey, from: SocketAddr, to: IpAddr) -> bool {
+        let (Ok(entry), Ok(udp)) = (self.entry(key), self.udp(key)) else { return false };
+        let local = udp.local.map(|local| local.ip());
+        if !udp.takes_from(from) || !local.is_some_and(|ip| ip.is_unspecified() || ip == to) {
+            return false;
+        }
+        if !to.is_multicast() || udp.groups.contains(&to) {
+            return true;
+        }
+        let options = &entry.options;
+        let hears_all =
+            if to.is_ipv6() { options.multicast_all_v6 } else { options.multicast_all_v4 };
+        hears_all && self.has_member(entry.node, to)
+    }
+
+    fn has_member(&self, node: NodeId, group: IpAddr) -> bool {
+        self.sockets.iter().any(|(_, entry)| match &entry.kind {
+            SocketKind::Udp(udp) => entry.node == node && udp.groups.contains(&group),
+            _ => false,
+        })
     }
 
     /// Nobody has the port: a sender that is connected hears of it.
@@ -401,6 +421,13 @@ impl World {
 
     /// Joins or leaves a group.
     pub(crate) fn udp_group(&mut self, key: SocketKey, group: IpAddr, joins: bool) -> Result<()> {
+        let family = self.entry(key)?.family()?;
+        if group.is_ipv6() && !family.is_v6 {
+            return Err(Errno::NO_SUCH_OPTION);
+        }
+        if family.is_tcp {
+            return Err(Errno::PROTOCOL);
+        }
         let groups = &mut self.udp_mut(key)?.groups;
         match (groups.iter().position(|own| *own == group), joins) {
             _ if !group.is_multicast() => return Err(Errno::INVALID),

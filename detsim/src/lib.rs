@@ -108,7 +108,7 @@ pub mod __private {
     /// The sockets of std in a run, as tokio's types take them and become them.
     #[cfg(target_os = "linux")]
     pub mod descriptors {
-        pub use crate::interpose::net::{Watched, give, lend, take, watch};
+        pub use crate::interpose::net::{Watched, give, lend, real_like, take, watch};
     }
 
     pub use crate::attempt::Body;

@@ -27,6 +27,8 @@ pub enum Number {
     UnicastHops,
     /// `IP_MULTICAST_TTL`, of datagrams: 0 to 255; -1 stands for 1.
     MulticastTtl,
+    /// `IPV6_MULTICAST_HOPS`, of datagrams: 0 to 255; -1 stands for 1.
+    MulticastHops,
     /// `IPV6_MULTICAST_LOOP`: 0 or 1.
     MulticastLoopV6,
     /// `TCP_KEEPIDLE`, in seconds: 1 to 32,767.
@@ -50,7 +52,10 @@ pub struct Family {
 
 impl Number {
     fn is_of_v6(self) -> bool {
-        matches!(self, Self::TrafficClass | Self::UnicastHops | Self::MulticastLoopV6)
+        matches!(
+            self,
+            Self::TrafficClass | Self::UnicastHops | Self::MulticastHops | Self::MulticastLoopV6
+        )
     }
 
     fn is_of_tcp(self) -> bool {
@@ -63,16 +68,18 @@ impl Number {
 
     /// What Linux makes of a value for a socket that has the option.
     fn checked(self, family: Family, value: i32) -> Result<u32> {
-        // TCP has the option, and takes nothing for it.
-        if matches!(self, Self::MulticastTtl) && family.is_tcp {
-            return Err(Errno::INVALID);
+        // TCP has these options, and takes nothing for them.
+        match self {
+            Self::MulticastTtl if family.is_tcp => return Err(Errno::INVALID),
+            Self::MulticastHops if family.is_tcp => return Err(Errno::NO_SUCH_OPTION),
+            _ => {}
         }
         let (default, range) = match self {
             Self::Ttl => (Some(64), 1..=255),
             Self::Tos => (None, i32::MIN..=i32::MAX),
             Self::TrafficClass => (Some(0), 0..=255),
             Self::UnicastHops => (Some(64), 0..=255),
-            Self::MulticastTtl => (Some(1), 0..=255),
+            Self::MulticastTtl | Self::MulticastHops => (Some(1), 0..=255),
             Self::MulticastLoopV6 => (None, 0..=1),
             Self::KeepIdle | Self::KeepInterval => (None, 1..=32_767),
             Self::KeepCount => (None, 1..=127),
@@ -116,6 +123,7 @@ impl Options {
             Number::TrafficClass => self.traffic_class = value,
             Number::UnicastHops => self.hops_v6 = value,
             Number::MulticastTtl => self.multicast_ttl_v4 = value,
+            Number::MulticastHops => self.multicast_hops_v6 = value,
             Number::MulticastLoopV6 => self.multicast_loop_v6 = value != 0,
             Number::KeepIdle => self.keep_idle = Duration::from_secs(value.into()),
             Number::KeepInterval => self.keep_interval = Duration::from_secs(value.into()),
@@ -148,6 +156,7 @@ impl Options {
             Number::TrafficClass => self.traffic_class.cast_signed(),
             Number::UnicastHops => self.hops_v6.cast_signed(),
             Number::MulticastTtl => self.multicast_ttl_v4.cast_signed(),
+            Number::MulticastHops => self.multicast_hops_v6.cast_signed(),
             Number::MulticastLoopV6 => self.multicast_loop_v6.into(),
             Number::KeepIdle => self.keep_idle.as_secs() as i32,
             Number::KeepInterval => self.keep_interval.as_secs() as i32,

@@ -4,7 +4,7 @@
 //! the scheduler and the wait graph. Does not own: protocols or waiting.
 
 use std::io::{IoSlice, IoSliceMut};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::Location;
 use std::task::Context;
 
@@ -91,10 +91,16 @@ impl World {
         address: SocketAddr,
     ) -> Result<()> {
         match &self.entry(key)?.kind {
-            SocketKind::Tcp(_) => self.tcp_bind(kernel, key, address),
-            SocketKind::Udp(_) => self.udp_bind(kernel, key, address),
-            SocketKind::Unix(_) => Err(Errno::FAMILY),
+            SocketKind::Tcp(_) => self.tcp_bind(kernel, key, address)?,
+            SocketKind::Udp(_) => self.udp_bind(kernel, key, address)?,
+            SocketKind::Unix(_) => return Err(Errno::FAMILY),
         }
+        if let IpAddr::V6(ip) = address.ip() {
+            // An address of IPv6 alone takes no IPv4, and the socket says so from then on.
+            let is_of_both = ip.is_unspecified() || ip.to_ipv4_mapped().is_some();
+            self.entry_mut(key)?.options.only_v6 |= !is_of_both;
+        }
+        Ok(())
     }
 
     pub(super) fn local(&self, key: SocketKey) -> Result<SocketAddr> {

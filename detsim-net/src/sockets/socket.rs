@@ -17,7 +17,7 @@ use super::dispatch::Begins;
 use super::how::How;
 use super::{SocketKey, SocketKind, Sockets, World, leave};
 use crate::errno::{Errno, Result};
-use crate::options::{Number, Options};
+use crate::options::Options;
 use crate::tcp::calls::Readiness;
 use crate::tcp::{State, TcpSocket};
 use crate::udp::UdpSocket;
@@ -58,7 +58,13 @@ impl Sockets {
 
     #[track_caller]
     pub(crate) fn open(&self, kind: SocketKind, object: Object) -> Socket {
-        let key = self.with(|world, kernel| world.open(kernel, kind, object, Options::default()));
+        let is_v6 = match &kind {
+            SocketKind::Tcp(tcp) => tcp.is_v6,
+            SocketKind::Udp(udp) => udp.is_v6,
+            SocketKind::Unix(_) => false,
+        };
+        let options = Options { multicast_all_v4: !is_v6, ..Options::default() };
+        let key = self.with(|world, kernel| world.open(kernel, kind, object, options));
         match key {
             Some(key) => Socket { sockets: self.clone(), key, closes: true },
             None => panic!("{ENDED}"),
@@ -70,7 +76,7 @@ const ENDED: &str = "detsim: a socket is opened where its simulation does not ru
                      runs on another thread; open sockets in its tasks";
 
 impl Socket {
-    // ------------------------------------------------------------ addresses and options
+    // ------------------------------------------------------------ addresses
 
     /// Gives it an address; port 0 means a free one.
     ///
@@ -122,51 +128,6 @@ impl Socket {
     /// ENOTCONN.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.look(|world, key| world.peer(key))
-    }
-
-    /// Looks at its options.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    pub fn options<R>(&self, f: impl FnOnce(&Options) -> R) -> io::Result<R> {
-        self.look(|world, key| Ok(f(&world.entry(key)?.options)))
-    }
-
-    /// Changes its options.
-    ///
-    /// # Errors
-    /// EBADF where its node has stopped.
-    pub fn set_options(&self, change: impl FnOnce(&mut Options)) -> io::Result<()> {
-        self.call(|world, kernel, key| {
-            change(&mut world.entry_mut(key)?.options);
-            world.tcp_options_changed(kernel, key);
-            Ok(())
-        })
-    }
-
-    /// An option that is a number.
-    ///
-    /// # Errors
-    /// EOPNOTSUPP or ENOPROTOOPT, as Linux has it, where it has no such option.
-    pub fn number(&self, number: Number) -> io::Result<i32> {
-        self.look(|world, key| {
-            let entry = world.entry(key)?;
-            entry.options.read_number(entry.family()?, number)
-        })
-    }
-
-    /// Sets an option that is a number.
-    ///
-    /// # Errors
-    /// EINVAL for a value that Linux does not take, ENOPROTOOPT where it has no such option; EBADF where its
-    /// node has stopped.
-    pub fn set_number(&self, number: Number, value: i32) -> io::Result<()> {
-        self.call(|world, kernel, key| {
-            let entry = world.entry_mut(key)?;
-            entry.options.change_number(entry.family()?, number, value)?;
-            world.tcp_options_changed(kernel, key);
-            Ok(())
-        })
     }
 
     /// Takes the error that is pending.

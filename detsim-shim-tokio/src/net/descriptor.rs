@@ -6,7 +6,6 @@
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::net;
 use std::sync::OnceLock;
 
 use detsim_net::Socket;
@@ -68,7 +67,15 @@ impl Descriptor {
 }
 
 /// A real socket of the same kind, that leads nowhere.
+#[cfg(target_os = "linux")]
 fn fresh(socket: &Socket) -> io::Result<Real> {
+    detsim::__private::descriptors::real_like(socket).map(Real::Given)
+}
+
+/// A real socket that leads nowhere.
+#[cfg(not(target_os = "linux"))]
+fn fresh(socket: &Socket) -> io::Result<Real> {
+    use std::os::unix::net;
     if !socket.is_local().unwrap_or(false) {
         return fresh_tcp();
     }

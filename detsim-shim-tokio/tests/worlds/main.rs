@@ -64,6 +64,9 @@ macro_rules! world {
             #[path = "descriptors.rs"]
             pub(crate) mod descriptors;
             #[cfg(target_os = "linux")]
+            #[path = "every_option.rs"]
+            pub(crate) mod every_option;
+            #[cfg(target_os = "linux")]
             #[path = "foreign.rs"]
             pub(crate) mod foreign;
             #[path = "hostile.rs"]
@@ -243,6 +246,10 @@ programs! {
         the_end_of_the_peer_is_seen_and_stays a_full_socket_is_writable_when_it_is_read
         all_who_wait_are_told a_wait_that_is_given_up_leaves_nothing
         what_cannot_be_watched_is_refused dropping_closes;
+    every_option:
+        options_of_sockets options_of_ipv4 options_of_ipv6 options_of_tcp
+        groups_are_joined_and_left sockets_of_tokio_know_what_they_are
+        a_group_is_heard_by_its_host;
     of_std:
         a_client_of_std_meets_a_listener_of_tokio a_listener_of_std_becomes_one_of_tokio
         a_stream_goes_to_std_and_back a_thread_serves_with_std errors_of_std

@@ -68,6 +68,16 @@ pub fn give(socket: Socket) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
+/// A real socket of the same kind, that leads nowhere.
+///
+/// # Errors
+/// Where the process has no descriptors left.
+pub fn real_like(socket: &Socket) -> io::Result<OwnedFd> {
+    let fd = calls::real_like(socket)?;
+    // SAFETY: the descriptor is new, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// From now on what is done with a descriptor is done with this socket, which somebody else has.
 pub fn lend(fd: RawFd, socket: &Socket) {
     table::put(fd, std::rc::Rc::new(Known::lent(socket.alias())));

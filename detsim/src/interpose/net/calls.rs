@@ -84,13 +84,24 @@ fn opener(family: c_int, kind: c_int, protocol: c_int) -> Option<fn(&Sockets) ->
 /// # Errors
 /// Where the process has no descriptors left.
 pub(super) fn descriptor(known: Known) -> io::Result<c_int> {
-    let (family, kind) = local::family_of(&known);
-    let fd = system!(SYS_socket, family, kind | libc::SOCK_CLOEXEC, 0) as c_int;
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let fd = known.with(real_like)?;
     threads::inside(|| table::put(fd, Rc::new(known)));
     Ok(fd)
+}
+
+/// A real socket of the same kind, that leads nowhere.
+///
+/// # Errors
+/// Where the process has no descriptors left.
+pub(super) fn real_like(socket: &Socket) -> io::Result<c_int> {
+    let (family, kind) = local::family_of(socket);
+    let open = |family: c_int| system!(SYS_socket, family, kind | libc::SOCK_CLOEXEC, 0) as c_int;
+    let mut fd = open(family);
+    // A machine without IPv6 may simulate it.
+    if fd < 0 && family == AF_INET6 {
+        fd = open(AF_INET);
+    }
+    if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(fd) }
 }
 
 /// A descriptor is closed: true where it had a simulated socket behind it.

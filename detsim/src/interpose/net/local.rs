@@ -7,8 +7,8 @@ use std::io::{self, IoSlice};
 use std::rc::Rc;
 
 use detsim_executor::threads;
-use detsim_net::{Socket, Sockets};
-use libc::{AF_INET, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, c_int};
+use detsim_net::{Family, Socket, Sockets};
+use libc::{AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, c_int};
 
 use super::calls::{Received, Wants, read};
 use super::shapes::Named;
@@ -21,15 +21,15 @@ fn errno(number: c_int) -> io::Error {
     io::Error::from_raw_os_error(number)
 }
 
-/// Family and kind of the real socket that a descriptor of this one has.
-pub(super) fn family_of(known: &Known) -> (c_int, c_int) {
-    let (is_local, is_datagram) =
-        known.with(|socket| (socket.is_local(), socket.is_local_datagram()));
-    match (is_local, is_datagram) {
-        (Ok(true), Ok(true)) => (AF_UNIX, SOCK_DGRAM),
-        (Ok(true), _) => (AF_UNIX, SOCK_STREAM),
-        _ => (AF_INET, SOCK_STREAM),
+/// Family and kind of the real socket that a descriptor of this one has: options that the simulation knows
+/// nothing of are its own.
+pub(super) fn family_of(socket: &Socket) -> (c_int, c_int) {
+    if let Ok(Family { is_v6, is_tcp }) = socket.family() {
+        let family = if is_v6 { AF_INET6 } else { AF_INET };
+        return (family, if is_tcp { SOCK_STREAM } else { SOCK_DGRAM });
     }
+    let is_datagram = socket.is_local_datagram().unwrap_or(false);
+    (AF_UNIX, if is_datagram { SOCK_DGRAM } else { SOCK_STREAM })
 }
 
 /// libc's `socketpair`. The system's own pair gives the descriptors.

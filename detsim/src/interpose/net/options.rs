@@ -4,7 +4,7 @@
 //! which nobody asks for more.
 
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use detsim_net::{Number, Options, Socket};
@@ -36,7 +36,16 @@ unsafe extern "C-unwind" fn setsockopt(
     if let Some((group, joins)) = unsafe { group_of((level, name), value, len) } {
         return done(inside(|| known.with(|socket| socket.set_member(group, joins))));
     }
+    // SAFETY: as above.
+    let turns_on = || unsafe { Value::read(value, len) }.is_some_and(Value::is_on);
+    if is_refused((level, name)) && turns_on() {
+        return done(Err(io::Error::from_raw_os_error(libc::ENOPROTOOPT)));
+    }
     let real = real();
+    // What sockets of this kind have not, the real one has not either; values are judged by the simulation.
+    if real < 0 && has_no_such_option() {
+        return real;
+    }
     // SAFETY: as above.
     let set = unsafe { Value::read(value, len) }
         .map_or(Ok(false), |value| inside(|| set(&known, (level, name), value)));
@@ -44,6 +53,37 @@ unsafe extern "C-unwind" fn setsockopt(
         Ok(false) => real,
         set => done(set.map(drop)),
     }
+}
+
+/// Options that would change what a program sees, and that the simulation has not.
+fn is_refused(option: (c_int, c_int)) -> bool {
+    matches!(
+        option,
+        (
+            SOL_SOCKET,
+            libc::SO_OOBINLINE
+                | libc::SO_PASSCRED
+                | libc::SO_ATTACH_FILTER
+                | libc::SO_ATTACH_BPF
+                | libc::SO_ATTACH_REUSEPORT_CBPF
+                | libc::SO_ATTACH_REUSEPORT_EBPF
+        ) | (
+            IPPROTO_IP,
+            libc::IP_FREEBIND
+                | libc::IP_TRANSPARENT
+                | libc::IP_ADD_SOURCE_MEMBERSHIP
+                | libc::IP_DROP_SOURCE_MEMBERSHIP
+                | libc::IP_BLOCK_SOURCE
+                | libc::IP_UNBLOCK_SOURCE
+        ) | (IPPROTO_IPV6, libc::IPV6_FREEBIND | libc::IPV6_TRANSPARENT)
+            | (IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT | libc::TCP_REPAIR)
+    )
+}
+
+/// Whether the call that failed last did so because such a socket has no such option.
+fn has_no_such_option() -> bool {
+    let errno = io::Error::last_os_error().raw_os_error();
+    matches!(errno, Some(libc::ENOPROTOOPT | libc::EOPNOTSUPP))
 }
 
 /// The group that is joined, or left, where the option says that; on whichever interface.
@@ -82,6 +122,7 @@ struct Value {
     number: c_int,
     /// The second number, of a time or of lingering.
     second: c_int,
+    is_pair: bool,
     time: Option<Duration>,
 }
 
@@ -109,12 +150,18 @@ impl Value {
         Some(Self {
             number: at(0).or_else(brief)?,
             second: at(size_of::<c_int>()).unwrap_or(0),
+            is_pair: at(size_of::<c_int>()).is_some(),
             time,
         })
     }
 
     fn is_on(self) -> bool {
         self.number != 0
+    }
+
+    /// The address of an interface: alone, or behind the group of an `ip_mreq`.
+    fn interface(self) -> Ipv4Addr {
+        Ipv4Addr::from((if self.is_pair { self.second } else { self.number }).to_ne_bytes())
     }
 }
 
@@ -129,6 +176,14 @@ fn set(known: &Known, option: (c_int, c_int), value: Value) -> io::Result<bool> 
     if let Some(number) = number(option) {
         known.with(|socket| socket.set_number(number, value.number))?;
         return Ok(true);
+    }
+    if option == (IPPROTO_IP, libc::IP_MULTICAST_IF) {
+        known.with(|socket| socket.set_multicast_interface(value.interface()))?;
+        return Ok(true);
+    }
+    let is_bound = || known.with(Socket::local_addr).is_ok_and(|local| local.port() != 0);
+    if option == (IPPROTO_IPV6, libc::IPV6_V6ONLY) && is_bound() {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
     let mut is_known = true;
     known.with(|socket| socket.set_options(|options| is_known = change(options, option, value)))?;
@@ -147,6 +202,7 @@ fn number(option: (c_int, c_int)) -> Option<Number> {
         (IPPROTO_IP, libc::IP_MULTICAST_TTL) => Number::MulticastTtl,
         (IPPROTO_IPV6, libc::IPV6_TCLASS) => Number::TrafficClass,
         (IPPROTO_IPV6, libc::IPV6_UNICAST_HOPS) => Number::UnicastHops,
+        (IPPROTO_IPV6, libc::IPV6_MULTICAST_HOPS) => Number::MulticastHops,
         (IPPROTO_IPV6, libc::IPV6_MULTICAST_LOOP) => Number::MulticastLoopV6,
         _ => return None,
     })
@@ -170,9 +226,9 @@ fn change(options: &mut Options, option: (c_int, c_int), value: Value) -> bool {
             options.receives_errors = value.is_on();
         }
         (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => options.multicast_loop_v4 = value.is_on(),
+        (IPPROTO_IP, libc::IP_MULTICAST_ALL) => options.multicast_all_v4 = value.is_on(),
+        (IPPROTO_IPV6, libc::IPV6_MULTICAST_ALL) => options.multicast_all_v6 = value.is_on(),
         (IPPROTO_IPV6, libc::IPV6_V6ONLY) => options.only_v6 = value.is_on(),
-        // A node has one interface, which every group is on.
-        (IPPROTO_IP, libc::IP_MULTICAST_IF) | (IPPROTO_IPV6, libc::IPV6_MULTICAST_IF) => {}
         _ => return false,
     }
     true
@@ -196,9 +252,13 @@ unsafe extern "C-unwind" fn getsockopt(
         // SAFETY: the caller vouches for the place.
         return unsafe { put_own_credentials(value, len) };
     }
+    let of_kind = real();
+    if of_kind < 0 && has_no_such_option() {
+        return of_kind;
+    }
     let found = inside(|| known.with(|socket| number_of(socket, (level, name))));
     match found {
-        Ok(None) => real(),
+        Ok(None) => of_kind,
         Ok(Some(number)) => {
             // SAFETY: the caller vouches for the place; no more than fits is written.
             unsafe {
@@ -240,16 +300,32 @@ fn number_of(socket: &Socket, option: (c_int, c_int)) -> io::Result<Option<c_int
     if let Some(number) = number(option) {
         return socket.number(number).map(Some);
     }
+    match option {
+        (SOL_SOCKET, SO_SNDBUF) => {
+            return socket.buffer_sizes().map(|[send, _]| Some(send as c_int));
+        }
+        (SOL_SOCKET, SO_RCVBUF) => {
+            return socket.buffer_sizes().map(|[_, recv]| Some(recv as c_int));
+        }
+        (SOL_SOCKET, libc::SO_ACCEPTCONN) => {
+            return socket.is_listening().map(|is| Some(is.into()));
+        }
+        (IPPROTO_IP, libc::IP_MULTICAST_IF) => {
+            let octets = socket.multicast_interface()?.octets();
+            return Ok(Some(c_int::from_ne_bytes(octets)));
+        }
+        _ => {}
+    }
     socket.options(|options| {
         Some(match option {
             (SOL_SOCKET, SO_BROADCAST) => c_int::from(options.broadcast),
             (SOL_SOCKET, SO_KEEPALIVE) => c_int::from(options.keepalive),
-            (SOL_SOCKET, SO_RCVBUF) => options.receive_buffer_size() as c_int,
             (SOL_SOCKET, SO_REUSEADDR) => c_int::from(options.reuse_address),
             (SOL_SOCKET, SO_REUSEPORT) => c_int::from(options.reuse_port),
-            (SOL_SOCKET, SO_SNDBUF) => options.send_buffer_size() as c_int,
             (IPPROTO_TCP, libc::TCP_NODELAY) => c_int::from(options.nodelay),
             (IPPROTO_IP, libc::IP_MULTICAST_LOOP) => c_int::from(options.multicast_loop_v4),
+            (IPPROTO_IP, libc::IP_MULTICAST_ALL) => c_int::from(options.multicast_all_v4),
+            (IPPROTO_IPV6, libc::IPV6_MULTICAST_ALL) => c_int::from(options.multicast_all_v6),
             (IPPROTO_IPV6, libc::IPV6_V6ONLY) => c_int::from(options.only_v6),
             _ => return None,
         })

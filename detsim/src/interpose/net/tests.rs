@@ -198,3 +198,29 @@ fn options_that_are_set_by_their_numbers_have_their_effect() {
     sim.after(SECOND, move || server.crash());
     assert_eq!(sim.block_on(client).unwrap().unwrap(), (Some(libc::ETIMEDOUT), 22));
 }
+
+#[test]
+fn what_would_change_what_a_program_sees_is_refused() {
+    let refused = [
+        (libc::SOL_SOCKET, libc::SO_OOBINLINE),
+        (libc::IPPROTO_IP, libc::IP_FREEBIND),
+        (libc::IPPROTO_IP, libc::IP_TRANSPARENT),
+        (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
+    ];
+    run(
+        1,
+        || (),
+        move || {
+            let socket = TcpListener::bind("10.0.0.2:90").unwrap();
+            let set = |(level, name), to: libc::c_int| {
+                let (from, len) = ((&raw const to).cast(), size_of::<libc::c_int>() as u32);
+                // SAFETY: the place is valid for reads of as many bytes.
+                let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, from, len) };
+                (done < 0).then(|| std::io::Error::last_os_error().raw_os_error().unwrap())
+            };
+            for option in refused {
+                assert_eq!((set(option, 1), set(option, 0)), (Some(libc::ENOPROTOOPT), None));
+            }
+        },
+    );
+}
