@@ -28,6 +28,7 @@ mod convoy;
 mod handshake;
 mod keepalive;
 pub(crate) mod lane;
+mod mirror;
 mod queue;
 mod urgent;
 mod usual;

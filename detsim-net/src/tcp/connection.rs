@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     pub(crate) listener: Option<SocketKey>,
     /// It waits to be accepted.
     pub(crate) is_queued: bool,
+    /// The socket is connected to itself (`mirror.rs`).
+    pub(crate) is_mirror: bool,
     pub(crate) syn_sent: SimTime,
     pub(crate) syn_tries: u32,
     /// When it was sent again for the first time.
@@ -305,8 +307,9 @@ impl World {
         what: Side,
     ) {
         let socket = self.connections.get(key).and_then(|connection| connection.ends[side].socket);
-        if let Some(socket) = socket {
-            self.notify(kernel, socket, what);
+        match socket {
+            Some(socket) => self.notify(kernel, socket, what),
+            None => self.reflect(kernel, key),
         }
     }
 

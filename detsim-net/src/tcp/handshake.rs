@@ -168,6 +168,7 @@ impl World {
             first_closer: None,
             listener: None,
             is_queued: false,
+            is_mirror: false,
             syn_sent: detsim_executor::SimTime::ZERO,
             syn_tries: 0,
             syn_again: detsim_executor::SimTime::ZERO,
@@ -270,6 +271,10 @@ impl World {
         let address = connection.ends[1].local;
         let client = connection.ends[0].local;
         let Some(listener) = self.listener_at(to, [client, address]) else {
+            if self.leads_back(key) {
+                self.open_mirror(key);
+                return self.answer_syn(kernel, key);
+            }
             return match self.crossing(key) {
                 Some(other) => self.cross(kernel, key, other),
                 None => self.post_reset(kernel, key, 0),

@@ -325,8 +325,9 @@ impl World {
                 if connection.acknowledge(side, at, segment.bytes) {
                     self.expect_acks(kernel, key, side);
                 }
-                if let Some(socket) = socket {
-                    self.notify(kernel, socket, Side::Read);
+                match socket {
+                    Some(socket) => self.notify(kernel, socket, Side::Read),
+                    None => self.reflect(kernel, key),
                 }
             }
             Kind::Urgent(byte) => {

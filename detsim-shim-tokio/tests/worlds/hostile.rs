@@ -240,3 +240,74 @@ pub(crate) async fn a_storm_of_clients_that_are_gone(log: Log) {
     log.add(format!("{counts:?}"));
     log.add(timeout(Duration::from_millis(10), listener.accept()).await.is_err());
 }
+
+async fn connected_to_itself() -> TcpStream {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind(ANY.parse().unwrap()).unwrap();
+    let own = socket.local_addr().unwrap();
+    socket.connect(own).await.unwrap()
+}
+
+pub(crate) async fn a_stream_that_is_connected_to_itself(log: Log) {
+    let mut stream = connected_to_itself().await;
+    log.add(stream.local_addr().unwrap() == stream.peer_addr().unwrap());
+    log.result("nothing", stream.try_read(&mut [0; 8]));
+    log.result("write", stream.write(b"myself").await);
+    settle().await;
+    let mut buf = [0; 16];
+    log.result("peek", stream.peek(&mut buf).await);
+    log.result("read", stream.read(&mut buf).await);
+    log.add(String::from_utf8_lossy(&buf[..6]));
+    // Much at once, in both halves.
+    let (mut read, mut write) = stream.split();
+    let whole = vec![7; 3_000_000];
+    let writing = async {
+        write.write_all(&whole).await.unwrap();
+        write.shutdown().await.unwrap();
+    };
+    let mut back = Vec::new();
+    let (count, ()) = tokio::join!(read.read_to_end(&mut back), writing);
+    log.result("all", count);
+    log.add(back == whole);
+    log.result("write", stream.write(b"x").await);
+    log.result("the end", stream.read(&mut buf).await);
+}
+
+pub(crate) async fn a_stream_of_its_own_that_nobody_reads_fills_up(log: Log) {
+    let mut stream = connected_to_itself().await;
+    let own = stream.local_addr().unwrap();
+    let mut written = 0;
+    loop {
+        match stream.try_write(&[1; 65_536]) {
+            Ok(bytes) => written += bytes,
+            // What is on its way may make room.
+            Err(_) => {
+                let writable = stream.writable();
+                if tokio::time::timeout(Duration::from_millis(300), writable).await.is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    log.add(written > 100_000);
+    let mut back = vec![0; written];
+    log.result("read", stream.read_exact(&mut back).await.map(|read| read == written));
+    log.add(back.iter().all(|byte| *byte == 1));
+    stream.write_all(b"unread").await.unwrap();
+    settle().await;
+    drop(stream);
+    // Closed with bytes unread, it leaves nothing behind.
+    settle().await;
+    log.done("again", TcpListener::bind(own).await);
+}
+
+pub(crate) async fn a_stream_of_its_own_keeps_its_port_for_a_while(log: Log) {
+    let mut stream = connected_to_itself().await;
+    let own = stream.local_addr().unwrap();
+    stream.shutdown().await.unwrap();
+    log.result("the end", stream.read(&mut [0; 8]).await);
+    drop(stream);
+    settle().await;
+    let socket = TcpSocket::new_v4().unwrap();
+    log.done("again", socket.bind(own));
+}

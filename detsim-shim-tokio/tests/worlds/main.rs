@@ -210,7 +210,9 @@ programs! {
         a_backlog_that_is_full more_parts_than_one_call_takes peeking_again_and_again
         peeking_at_a_reset a_port_in_time_wait addresses_that_nobody_can_have
         a_socket_that_talks_to_itself datagrams_without_room ports_that_overlap
-        a_storm_of_clients_that_are_gone;
+        a_storm_of_clients_that_are_gone a_stream_that_is_connected_to_itself
+        a_stream_of_its_own_that_nobody_reads_fills_up
+        a_stream_of_its_own_keeps_its_port_for_a_while;
     newcomers:
         requests_in_a_row_are_answered_in_a_row a_hundred_connects_at_once_are_all_served
         a_reader_that_gives_up_closes_and_the_writer_hears_of_it

@@ -72,7 +72,8 @@ impl World {
             self.connections.iter().flat_map(|(_, connection)| [(connection, 0), (connection, 1)]);
         let of_nobody = ends.filter(|(connection, side)| {
             let end = &connection.ends[*side];
-            end.socket.is_none() && end.phase != Phase::Gone
+            let is_image = connection.is_mirror && *side == 1;
+            end.socket.is_none() && end.phase != Phase::Gone && !is_image
         });
         let rows = of_nobody.map(|(connection, side)| {
             let is_queued = connection.is_queued && side == 1;
