@@ -47,6 +47,10 @@ pub struct NetFaults {
     /// reader has not read and what the writer has written ahead. `None` is what Linux usually comes to,
     /// 256 KiB; with less, writers wait for readers.
     pub buffer_bytes: Option<u32>,
+    /// Bytes that a socket of UDP queues of what other hosts send, where its program has set no size, each
+    /// datagram with what it costs beside its own. `None` is Linux's default, 208 KiB; with less, who does not
+    /// keep up loses the newest. A datagram always fits in an empty queue.
+    pub queue_bytes: Option<u32>,
     /// How often a datagram comes twice.
     pub duplicate_rate: f64,
     /// How often sending a segment resets its connection.
@@ -83,6 +87,7 @@ impl Default for NetFaults {
             bandwidth: None,
             drop_rate: 0.0,
             buffer_bytes: None,
+            queue_bytes: None,
             duplicate_rate: 0.0,
             reset_rate: 0.0,
             short_rate: None,
@@ -111,6 +116,8 @@ impl NetFaults {
             7..=13 => 16_384,
             _ => 65_536,
         };
+        let has_small_queues = family.is_in("queues") && family.is_in("queues");
+        let queue_bytes = [2_304, 4_608, 16_384, 65_536][family.below("queues", 4) as usize];
         Self {
             delay_min: family.duration("delay", 10..35).unwrap_or(Duration::from_micros(100)),
             delay_max: Duration::ZERO,
@@ -118,6 +125,7 @@ impl NetFaults {
             bandwidth: family.duration("bandwidth", 14..27).map(|d| d.as_nanos() as u64),
             drop_rate: family.rate("loss", &[0.001, 0.005, 0.02, 0.05, 0.1, 0.15]),
             buffer_bytes: has_small_buffers.then_some(buffer_bytes),
+            queue_bytes: has_small_queues.then_some(queue_bytes),
             duplicate_rate: family.rate("duplicates", &[0.01, 0.05, 0.1, 0.25, 0.5]),
             reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
             short_rate: None,
@@ -156,12 +164,13 @@ mod tests {
     fn every_family_is_in_for_about_half_of_the_seeds() {
         let all: Vec<NetFaults> = (0..1_000).map(drawn).collect();
         let share = |is_in: IsIn<'_>| all.iter().filter(|f| is_in(f)).count();
-        let families: [(&str, IsIn<'_>); 15] = [
+        let families: [(&str, IsIn<'_>); 16] = [
             ("delay", &|f| f.delay_min != Duration::from_micros(100)),
             ("tail", &|f| f.tail_rate > 0.0),
             ("bandwidth", &|f| f.bandwidth.is_some()),
             ("loss", &|f| f.drop_rate > 0.0),
             ("buffers", &|f| f.buffer_bytes.is_some()),
+            ("queues", &|f| f.queue_bytes.is_some()),
             ("duplicates", &|f| f.duplicate_rate > 0.0),
             ("resets", &|f| f.reset_rate > 0.0),
             ("lookups", &|f| f.lookup_failure_rate > 0.0),
@@ -174,8 +183,11 @@ mod tests {
             ("slow", &|f| f.slow_gap.is_some()),
         ];
         for (name, is_in) in families {
-            let wanted =
-                if matches!(name, "jams" | "swizzle" | "buffers") { 180..320 } else { 430..570 };
+            let wanted = if matches!(name, "jams" | "swizzle" | "buffers" | "queues") {
+                180..320
+            } else {
+                430..570
+            };
             let share = share(is_in);
             assert!(wanted.contains(&share), "{name}: {share} of 1000");
         }

@@ -94,6 +94,8 @@ pub(crate) struct World {
     pub(crate) resets: Ratio,
     /// The buffers of connections between hosts, in bytes, where they are other than usual.
     pub(crate) buffers: Option<usize>,
+    /// The queues of sockets of UDP for what comes from other hosts, likewise.
+    pub(crate) queues: Option<usize>,
     pub(crate) shorts: Shorts,
     /// No call is taken for a usual one (`sockets/usual.rs`), as a check on those.
     unusual: bool,
@@ -292,6 +294,7 @@ impl World {
             hostnames: BTreeMap::new(),
             resets: Ratio::NEVER,
             buffers: None,
+            queues: None,
             shorts: Shorts::default(),
             unusual: false,
             opens_for: 0,

@@ -109,6 +109,7 @@ impl Net {
             world.ways.links.configure_all(kernel, &change);
             world.resets = reset;
             world.buffers = buffers;
+            world.queues = faults.queue_bytes.map(|bytes| bytes as usize);
             world.shorts.set(short);
             (world.names.failure, world.names.lag) = (failure, lag);
             (world.names.stale, world.names.reorder) = (stale, reorder);

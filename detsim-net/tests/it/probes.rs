@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use detsim_executor::event::{DropReason, NetEvent};
 use detsim_executor::{Event, OpKind, context};
-use detsim_net::{How, Rule, Socket, Sockets, Verdict};
+use detsim_net::{How, NetFaults, Rule, Socket, Sockets, Verdict};
 
 use expect_test::expect;
 
@@ -241,6 +241,22 @@ fn a_queue_that_is_full_loses_the_newest() {
     let overflows = |event| matches!(event, NetEvent::Dropped { why: DropReason::Overflow, .. });
     assert!(has(&pair, overflows));
     assert_eq!(taken, [100; 3], "212,992 bytes are room for three");
+}
+
+#[test]
+fn a_small_queue_loses_what_a_usual_one_keeps() {
+    let with = |queue_bytes| {
+        let pair = Pair::new(1);
+        pair.net.set_faults(&NetFaults { queue_bytes, ..NetFaults::default() });
+        let taken = received_late(&pair, (1..=20).collect());
+        let overflows =
+            |event| matches!(event, NetEvent::Dropped { why: DropReason::Overflow, .. });
+        (taken, has(&pair, overflows))
+    };
+    let all: Vec<usize> = (1..=20).collect();
+    assert_eq!(with(None), (all.clone(), false));
+    assert_eq!(with(Some(4_608)), (all[..5].to_vec(), true), "the newest are lost");
+    assert_eq!(with(Some(1)), (vec![1], true), "one always fits");
 }
 
 #[test]

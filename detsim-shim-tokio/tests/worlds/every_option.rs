@@ -249,3 +249,16 @@ pub(crate) async fn a_group_is_heard_by_its_host(log: Log) {
     log.done("three are members", sender.send_to(b"x", (group, port)).await);
     heard(&log, &all).await;
 }
+
+pub(crate) async fn one_datagram_always_fits(log: Log) {
+    let receiver = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    SockRef::from(&receiver).set_recv_buffer_size(0).unwrap();
+    let sender = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let to = receiver.local_addr().unwrap();
+    for _ in 0..2 {
+        log.result("send", sender.send_to(&[7; 20_000], to).await);
+    }
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    log.result("receive", receiver.try_recv(&mut [0; 30_000]));
+    log.result("receive", receiver.try_recv(&mut [0; 30_000]));
+}

@@ -251,7 +251,7 @@ programs! {
     every_option:
         options_of_sockets options_of_ipv4 options_of_ipv6 options_of_tcp
         groups_are_joined_and_left sockets_of_tokio_know_what_they_are
-        a_group_is_heard_by_its_host;
+        a_group_is_heard_by_its_host one_datagram_always_fits;
     of_std:
         a_client_of_std_meets_a_listener_of_tokio a_listener_of_std_becomes_one_of_tokio
         a_stream_goes_to_std_and_back a_thread_serves_with_std errors_of_std

@@ -216,7 +216,7 @@ fn what_would_change_what_a_program_sees_is_refused() {
                 let (from, len) = ((&raw const to).cast(), size_of::<libc::c_int>() as u32);
                 // SAFETY: the place is valid for reads of as many bytes.
                 let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, from, len) };
-                (done < 0).then(|| std::io::Error::last_os_error().raw_os_error().unwrap())
+                (done < 0).then(|| io::Error::last_os_error().raw_os_error().unwrap())
             };
             for option in refused {
                 assert_eq!((set(option, 1), set(option, 0)), (Some(libc::ENOPROTOOPT), None));
