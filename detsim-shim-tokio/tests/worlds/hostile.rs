@@ -283,7 +283,7 @@ pub(crate) async fn a_stream_of_its_own_that_nobody_reads_fills_up(log: Log) {
             // What is on its way may make room.
             Err(_) => {
                 let writable = stream.writable();
-                if tokio::time::timeout(Duration::from_millis(300), writable).await.is_err() {
+                if timeout(Duration::from_millis(300), writable).await.is_err() {
                     break;
                 }
             }
