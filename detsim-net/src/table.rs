@@ -3,6 +3,7 @@
 //! Owns: [`Table`] and [`Key`]. Invariants: a key finds the thing it was given for, or nothing; it
 //! never finds another that took its place; nothing grows with the number of things taken out.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -108,6 +109,19 @@ impl<T> PartialEq for Key<T> {
 }
 
 impl<T> Eq for Key<T> {}
+
+/// As a table goes through its things: by place, then by generation.
+impl<T> Ord for Key<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.word.rotate_left(32).cmp(&other.word.rotate_left(32))
+    }
+}
+
+impl<T> PartialOrd for Key<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 impl<T> fmt::Debug for Key<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -156,7 +156,7 @@ impl World {
             }
             Unix::Listener(listener) => {
                 self.unix_names.unbind(node, &listener.name, Type::Stream, key);
-                self.notify_closed(kernel);
+                self.notify_all(kernel, listener.waiting);
                 listener.queue.into_iter().for_each(|socket| self.refuse_stream(kernel, socket));
             }
             Unix::Datagrams(datagrams) => self.close_datagrams(kernel, key, node, &datagrams),

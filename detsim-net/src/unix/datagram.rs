@@ -3,14 +3,14 @@
 //! Owns: [`Datagrams`]. Invariants: nothing is lost and nothing overtakes; where a queue is full, or too much
 //! of a sender's is unread, the sender waits.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use detsim_executor::rng::fold;
 use detsim_executor::{Kernel, NodeId};
 
 use super::{Name, Type, Unix, Whom};
 use crate::errno::{Errno, Result};
-use crate::sockets::{SocketKey, SocketKind, World};
+use crate::sockets::{SocketKey, World};
 use crate::tcp::calls::Readiness;
 use crate::waits::Side;
 
@@ -25,6 +25,8 @@ pub(crate) struct Datagrams {
     /// What it has sent and nobody has read, as memory is counted.
     unread_bytes: usize,
     error: Option<Errno>,
+    /// Who may wait for room in the queue: those that are connected to it, and those that found it full.
+    senders: BTreeSet<SocketKey>,
 }
 
 #[derive(Debug)]
@@ -122,6 +124,7 @@ impl World {
             return Err(Errno::BROKEN_PIPE);
         }
         if receiver != key && state.is_full_for(key) {
+            self.datagrams_mut(receiver)?.senders.insert(key);
             return Err(Errno::AGAIN);
         }
         let history = kernel.task_history().map_or(0, |history| *history);
@@ -182,7 +185,7 @@ impl World {
         let Some(message) = own.queue.pop_front() else { return };
         self.give_back(kernel, &message);
         if was_full {
-            self.notify_datagrams(kernel);
+            self.notify_senders(kernel, key);
         }
     }
 
@@ -212,6 +215,10 @@ impl World {
             }
         };
         let old = std::mem::replace(&mut self.datagrams_mut(key)?.peer, peer);
+        self.leave_senders(old, key);
+        if let Some(peer) = peer {
+            self.datagrams_mut(peer)?.senders.insert(key);
+        }
         if let Some(old) = old.filter(|old| Some(*old) != peer) {
             self.part_from(kernel, key, old);
         }
@@ -228,7 +235,7 @@ impl World {
         if unheard.is_empty() {
             return;
         }
-        self.notify_datagrams(kernel);
+        self.notify_senders(kernel, key);
         if let Ok(old_state) = self.datagrams_mut(old)
             && old_state.peer == Some(key)
         {
@@ -240,6 +247,16 @@ impl World {
     pub(crate) fn set_datagram_peer(&mut self, key: SocketKey, peer: SocketKey) {
         if let Ok(own) = self.datagrams_mut(key) {
             own.peer = Some(peer);
+        }
+        if let Ok(peer) = self.datagrams_mut(peer) {
+            peer.senders.insert(key);
+        }
+    }
+
+    /// One of those that were connected to a socket is so no more.
+    fn leave_senders(&mut self, of: Option<SocketKey>, key: SocketKey) {
+        if let Some(Ok(of)) = of.map(|of| self.datagrams_mut(of)) {
+            of.senders.remove(&key);
         }
     }
 
@@ -281,14 +298,25 @@ impl World {
         for message in &own.queue {
             self.give_back(kernel, message);
         }
-        self.notify_datagrams(kernel);
+        self.leave_senders(own.peer, key);
+        for sender in &own.senders {
+            self.notify(kernel, *sender, Side::Write);
+        }
     }
 
-    /// There may be room again, or nobody: who waits to send tries.
-    fn notify_datagrams(&mut self, kernel: &mut Kernel) {
-        let sends = |kind: &SocketKind| matches!(kind, SocketKind::Unix(Unix::Datagrams(_)));
-        let senders = self.sockets.iter().filter(|(_, entry)| sends(&entry.kind));
-        let senders: Vec<SocketKey> = senders.map(|(key, _)| key).collect();
-        senders.into_iter().for_each(|key| self.notify(kernel, key, Side::Write));
+    /// There may be room again: who waits to send tries, and says so again where there is none.
+    fn notify_senders(&mut self, kernel: &mut Kernel, key: SocketKey) {
+        let Ok(own) = self.datagrams_mut(key) else { return };
+        let senders = std::mem::take(&mut own.senders);
+        let connected = |sender: &SocketKey| {
+            self.datagrams(*sender).is_ok_and(|sender| sender.peer == Some(key))
+        };
+        let kept = senders.iter().copied().filter(connected).collect();
+        if let Ok(own) = self.datagrams_mut(key) {
+            own.senders = kept;
+        }
+        for sender in senders {
+            self.notify(kernel, sender, Side::Write);
+        }
     }
 }

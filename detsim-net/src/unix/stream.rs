@@ -3,7 +3,7 @@
 //! Owns: [`Stream`], [`Listener`], and how one becomes of the other. Invariant: what waits in the queue of a
 //! listener is a socket already, which is closed with the listener.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use detsim_executor::{Kernel, NodeId, Object};
 
@@ -29,6 +29,8 @@ pub(crate) struct Listener {
     pub(crate) name: Name,
     pub(crate) queue: VecDeque<SocketKey>,
     pub(crate) backlog: usize,
+    /// Who found the queue full, and may wait for room.
+    pub(crate) waiting: BTreeSet<SocketKey>,
 }
 
 /// Linux's room in a local stream and in a pipe, in bytes.
@@ -90,7 +92,8 @@ impl World {
             return Err(Errno::INVALID);
         }
         let name = std::mem::take(name);
-        *unix = Unix::Listener(Listener { name, queue: VecDeque::new(), backlog });
+        let (queue, waiting) = (VecDeque::new(), BTreeSet::new());
+        *unix = Unix::Listener(Listener { name, queue, backlog, waiting });
         Ok(())
     }
 
@@ -107,8 +110,9 @@ impl World {
     ) -> Result<()> {
         let node = self.entry(key)?.node;
         let found = self.unix_names.find(node, whom, Type::Stream)?;
-        let name = match self.unix(found)? {
+        let name = match self.unix_mut(found)? {
             Unix::Listener(listener) if listener.queue.len() > listener.backlog => {
+                listener.waiting.insert(key);
                 return Err(Errno::AGAIN);
             }
             Unix::Listener(listener) => listener.name.clone(),
@@ -142,23 +146,18 @@ impl World {
             Unix::Datagrams(_) => return Err(Errno::NOT_SUPPORTED),
             _ => return Err(Errno::INVALID),
         };
-        let was_full = listener.queue.len() > listener.backlog;
         let socket = listener.queue.pop_front().ok_or(Errno::AGAIN)?;
+        let waiting = std::mem::take(&mut listener.waiting);
         let entry = self.entry_mut(socket)?;
         entry.owner = owner;
         entry.assume([true, true]);
         let peer = self.unix_peer(socket)?;
-        if was_full {
-            self.notify_closed(kernel);
-        }
+        self.notify_all(kernel, waiting);
         Ok((socket, peer))
     }
 
     /// There is room in a queue, or there will never be any: who waits to connect tries again.
-    pub(super) fn notify_closed(&mut self, kernel: &mut Kernel) {
-        let waits = |kind: &SocketKind| matches!(kind, SocketKind::Unix(Unix::Closed { .. }));
-        let waiting = self.sockets.iter().filter(|(_, entry)| waits(&entry.kind));
-        let waiting: Vec<SocketKey> = waiting.map(|(key, _)| key).collect();
+    pub(super) fn notify_all(&mut self, kernel: &mut Kernel, waiting: BTreeSet<SocketKey>) {
         waiting.into_iter().for_each(|key| self.notify(kernel, key, Side::Write));
     }
 

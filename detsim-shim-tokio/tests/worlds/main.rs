@@ -284,7 +284,8 @@ programs! {
         abstract_names_meet_in_every_spelling tokio_takes_no_abstract_name_for_datagrams
         names_for_who_does_not_care a_full_queue_of_connections_refuses_to_wait
         streams_and_datagrams_do_not_mix a_connected_datagram_socket_hears_its_peer_alone
-        queues_of_datagrams_have_bounds a_closed_peer_of_datagrams_is_told_once;
+        queues_of_datagrams_have_bounds a_closed_peer_of_datagrams_is_told_once
+        who_waits_for_room_is_told who_waits_for_room_is_told_that_nobody_is_left;
     unix_std:
         a_listener_of_std_has_a_file std_and_tokio_meet_at_a_file
         local_sockets_of_std_become_tokios_and_back a_pair_of_std datagrams_of_std_by_path

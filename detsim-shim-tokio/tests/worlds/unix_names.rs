@@ -185,3 +185,48 @@ pub(crate) async fn a_closed_peer_of_datagrams_is_told_once(log: Log) {
     b.shutdown(std::net::Shutdown::Write).unwrap();
     log.done("not written", b.send(b"x").await);
 }
+
+/// A receiver whose queue another has filled, and two that are connected to it and have found it full.
+async fn full(name: &str) -> (UnixDatagram, [UnixDatagram; 2]) {
+    let path = format!("/tmp/detsim-worlds-full-{name}-{}", std::process::id());
+    let receiver = UnixDatagram::bind(&path).unwrap();
+    let open = || {
+        let sender = UnixDatagram::unbound().unwrap();
+        sender.connect(&path).unwrap();
+        sender
+    };
+    let filler = open();
+    fill(&filler, 1).await;
+    let waiting = [open(), open()];
+    for sender in &waiting {
+        assert!(timeout(Duration::from_millis(5), sender.send(b"full")).await.is_err());
+    }
+    std::fs::remove_file(&path).unwrap();
+    (receiver, waiting)
+}
+
+pub(crate) async fn who_waits_for_room_is_told(log: Log) {
+    let (receiver, [a, b]) = full("told").await;
+    let reads = async {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        for _ in 0..3 {
+            receiver.recv(&mut [0; 8]).await.unwrap();
+        }
+    };
+    let (sent, writable, ()) = tokio::join!(a.send(b"room"), b.writable(), reads);
+    log.result("sent", sent);
+    log.done("writable", writable);
+    log.result("sent", b.try_send(b"too"));
+}
+
+pub(crate) async fn who_waits_for_room_is_told_that_nobody_is_left(log: Log) {
+    let (receiver, [a, b]) = full("left").await;
+    let ends = async {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        drop(receiver);
+    };
+    let (sent, writable, ()) = tokio::join!(a.send(b"room"), b.writable(), ends);
+    log.result("sent", sent);
+    log.done("writable", writable);
+    log.result("refused", b.try_send(b"too"));
+}
