@@ -94,6 +94,9 @@ macro_rules! fact {
     }};
 }
 
+#[macro_use]
+mod rows;
+
 mod real;
 mod shim;
 
