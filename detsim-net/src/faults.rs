@@ -106,6 +106,7 @@ impl Default for NetFaults {
 impl NetFaults {
     /// What the seed has in store.
     pub(crate) fn draw(choices: &mut Choices) -> Self {
+        let queue_bytes = Self::draw_queue(choices);
         let mut family = Families::of(choices, "env/net/faults");
         let has_jams = family.is_in("jams");
         let has_small_buffers = family.is_in("buffers") && family.is_in("buffers");
@@ -116,8 +117,6 @@ impl NetFaults {
             7..=13 => 16_384,
             _ => 65_536,
         };
-        let has_small_queues = family.is_in("queues") && family.is_in("queues");
-        let queue_bytes = [2_304, 4_608, 16_384, 65_536][family.below("queues", 4) as usize];
         Self {
             delay_min: family.duration("delay", 10..35).unwrap_or(Duration::from_micros(100)),
             delay_max: Duration::ZERO,
@@ -125,7 +124,7 @@ impl NetFaults {
             bandwidth: family.duration("bandwidth", 14..27).map(|d| d.as_nanos() as u64),
             drop_rate: family.rate("loss", &[0.001, 0.005, 0.02, 0.05, 0.1, 0.15]),
             buffer_bytes: has_small_buffers.then_some(buffer_bytes),
-            queue_bytes: has_small_queues.then_some(queue_bytes),
+            queue_bytes,
             duplicate_rate: family.rate("duplicates", &[0.01, 0.05, 0.1, 0.25, 0.5]),
             reset_rate: family.rate("resets", &[0.0002, 0.001, 0.005, 0.02]),
             short_rate: None,
@@ -139,6 +138,14 @@ impl NetFaults {
             slow_gap: family.duration("slow", 30..36),
         }
         .with_spread(&mut family)
+    }
+
+    /// Of a stream of its own: what else the seed has in store is the same with it and without.
+    fn draw_queue(choices: &mut Choices) -> Option<u32> {
+        let mut family = Families::of(choices, "env/net/queues");
+        let is_small = family.is_in("queues") && family.is_in("queues");
+        let bytes = [2_304, 4_608, 16_384, 65_536][family.below("queues", 4) as usize];
+        is_small.then_some(bytes)
     }
 
     /// The delays spread from the least to as much again, or up to ten times of it.
