@@ -196,7 +196,8 @@ pub struct YieldNow {
 impl Future for YieldNow {
     type Output = ();
 
-    #[inline]
+    // Compiled here, optimised, for whoever awaits it in a crate that is not.
+    #[inline(never)]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.yielded {
             return Poll::Ready(());
@@ -208,7 +209,9 @@ impl Future for YieldNow {
 }
 
 /// The current task, which is about to return `Pending` to whoever polled it with `waker`, is ready
-/// again when its poll is over; any other waker than its own is woken at once. Compiled once.
+/// again when its poll is over; any other waker than its own is woken at once. For futures of ours, which are
+/// compiled where they are.
+#[inline]
 pub fn yield_with(waker: &Waker) {
     if !waker::ours(waker).is_some_and(here::yield_poll) {
         wake_at_once(waker);

@@ -124,7 +124,8 @@ impl<T> Items<T> {
     /// A slot with an item in it.
     #[inline]
     pub(super) fn full(&self, item: T) -> Slot<T> {
-        Slot { head: self.brand.full(), item: MaybeUninit::new(item) }
+        // No call, nor one in `drop`: these are compiled in the user's crate, which may not be optimised.
+        Slot { head: Brand(self.brand.0 + 1), item: MaybeUninit::new(item) }
     }
 }
 
@@ -160,7 +161,7 @@ impl<T> Slot<T> {
 impl<T> Drop for Slot<T> {
     #[inline]
     fn drop(&mut self) {
-        if std::mem::needs_drop::<T>() {
+        if const { std::mem::needs_drop::<T>() } {
             drop(self.take());
         }
     }
