@@ -174,16 +174,8 @@ impl Choices {
     #[track_caller]
     pub fn draw(&mut self, domain: Domain, anchor: Anchor, bound: u64, default: u64) -> u64 {
         assert!(default < bound, "detsim: the default {default} is not below the bound {bound}");
-        if self.is_plain() {
-            return self.streams[domain.0 as usize].1.below(bound);
-        }
-        self.draw_slow(domain, anchor, bound, default)
-    }
-
-    #[cold]
-    fn draw_slow(&mut self, domain: Domain, anchor: Anchor, bound: u64, default: u64) -> u64 {
         let drawn = self.streams[domain.0 as usize].1.below(bound);
-        self.decide(domain, anchor, (drawn, bound), default)
+        if self.is_plain() { drawn } else { self.decide(domain, anchor, (drawn, bound), default) }
     }
 
     /// What comes of a draw where a run is recorded or replayed.

@@ -110,7 +110,7 @@ impl NetFaults {
         let mut family = Families::of(choices, "env/net/faults");
         let has_jams = family.is_in("jams");
         let has_small_buffers = family.is_in("buffers") && family.is_in("buffers");
-        // A window of 2,304 bytes costs a hundred times the events of none: few seeds have that.
+        // A window of 2,304 bytes costs fifty times the events of none: few seeds have that.
         let buffer_bytes = match family.below("buffers", 16) {
             15 => 2_304,
             14 => 4_608,

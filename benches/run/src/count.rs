@@ -10,7 +10,7 @@ use bench_common::catalog::{INSTRUCTIONS_MAX, Workload};
 
 use crate::options::Options;
 use crate::peers::{Built, OURS};
-use crate::table::{ABSENT, Table, figure};
+use crate::table::{ABSENT, Table, compared, figure};
 
 const CALLGRIND: &[&str] =
     &["valgrind", "--tool=callgrind", "--collect-bus=yes", "--callgrind-out-file=/dev/null"];
@@ -49,7 +49,7 @@ pub(crate) fn report(peers: &[Built], options: &Options) -> Result<String, Strin
 /// A line that holds a figure of ours against its bound, where it has one.
 fn limit(name: &str, instructions: f64) -> Option<String> {
     let (_, most) = INSTRUCTIONS_MAX.iter().find(|(of, _)| *of == name)?;
-    let is = if instructions <= *most { "<=" } else { "> " };
+    let is = compared(instructions, *most);
     Some(format!("{name}: {OURS} {} {is} {}\n", figure(instructions), figure(*most)))
 }
 

@@ -57,6 +57,11 @@ impl fmt::Display for Table {
 /// What stands where a peer has no figure.
 pub(crate) const ABSENT: &str = "-";
 
+/// How a figure stands to its bound.
+pub(crate) fn compared(own: f64, most: f64) -> &'static str {
+    if own <= most { "<=" } else { "> " }
+}
+
 /// One decimal below a thousand, groups of three digits above.
 pub(crate) fn figure(value: f64) -> String {
     if value.abs() < 999.95 {

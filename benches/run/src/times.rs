@@ -10,7 +10,7 @@ use bench_common::{Command, Sample, median};
 
 use crate::options::Options;
 use crate::peers::{Built, OURS};
-use crate::table::{ABSENT, Table, figure};
+use crate::table::{ABSENT, Table, compared, figure};
 
 /// What one peer did on one workload: at least one sample, or the peer has no such workload.
 pub(crate) type Samples = Vec<Sample>;
@@ -160,8 +160,8 @@ fn push_relations(text: &mut String, ours: Option<usize>, rows: &[Row]) {
     };
     for (name, base, most) in RELATIONS {
         if let (Some(dear), Some(cheap)) = (own(name), own(base)) {
-            let is = if dear / cheap <= *most { "<=" } else { "> " };
-            let value = format!("{OURS} {:.2}x {is} {most:.1}", dear / cheap);
+            let (times, most) = (dear / cheap, *most);
+            let value = format!("{OURS} {times:.2}x {} {most:.1}", compared(times, most));
             push_line(text, &format!("{name} to {base}"), &[value]);
         }
     }
@@ -174,8 +174,7 @@ fn push_ceilings(text: &mut String, ours: Option<usize>, rows: &[Row]) {
         let most = CEILINGS.iter().find(|(of, _)| *of == name).map(|(_, most)| *most);
         let own = ours.and_then(|ours| middle(&row.samples[ours]));
         if let (Some(most), Some(own)) = (most, own) {
-            let is = if own <= most { "<=" } else { "> " };
-            let value = format!("{OURS} {} {is} {}", figure(own), figure(most));
+            let value = format!("{OURS} {} {} {}", figure(own), compared(own, most), figure(most));
             push_line(text, name, &[value]);
         }
     }

@@ -409,12 +409,8 @@ impl Socket {
                 Begins::Later => return Poll::Pending,
                 Begins::Never(gone) => return Poll::Ready(Err(gone())),
             }
-            if costs && !kernel.has_budget() {
-                drop(section);
-                yield_with(cx.waker());
-                return Poll::Pending;
-            }
-            if world.must_be_told(kernel, self.key, op, side) {
+            let is_broke = costs && !kernel.has_budget();
+            if is_broke || world.must_be_told(kernel, self.key, op, side) {
                 drop(section);
                 yield_with(cx.waker());
                 return Poll::Pending;
