@@ -196,8 +196,7 @@ pub struct YieldNow {
 impl Future for YieldNow {
     type Output = ();
 
-    // Compiled here, optimised, for whoever awaits it in a crate that is not.
-    #[inline(never)]
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.yielded {
             return Poll::Ready(());

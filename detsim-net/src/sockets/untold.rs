@@ -119,14 +119,14 @@ impl Socket {
         });
     }
 
-    /// Whether tokio would ask the system to do something with an end at all, as its calls do that only try.
+    /// The socket, for one of tokio's calls that only try: where tokio would ask the system at all.
     ///
     /// # Errors
-    /// EAGAIN where it would not.
-    pub fn check_told(&self, side: Side) -> io::Result<()> {
+    /// EAGAIN where it would not, since it has not been told that an end is ready.
+    pub fn told(&self, side: Side) -> io::Result<&Self> {
         let untold = self
             .sockets
             .with(|world, kernel| world.must_be_told(kernel, self.key, OpKind::Read, side));
-        if untold == Some(true) { Err(Errno::AGAIN.into()) } else { Ok(()) }
+        if untold == Some(true) { Err(Errno::AGAIN.into()) } else { Ok(self) }
     }
 }

@@ -124,8 +124,7 @@ macro_rules! reads {
             &self,
             bufs: &mut [std::io::IoSliceMut<'_>],
         ) -> std::io::Result<usize> {
-            self.socket.check_told(detsim_net::Side::Read)?;
-            self.socket.try_read(bufs)
+            self.socket.told(detsim_net::Side::Read)?.try_read(bufs)
         }
 
         /// Reads behind what the buffer holds, without waiting.
@@ -158,8 +157,7 @@ macro_rules! writes {
         /// As [`Self::try_write`].
         #[track_caller]
         pub fn try_write_vectored(&self, bufs: &[std::io::IoSlice<'_>]) -> std::io::Result<usize> {
-            self.socket.check_told(detsim_net::Side::Write)?;
-            self.socket.try_write(bufs)
+            self.socket.told(detsim_net::Side::Write)?.try_write(bufs)
         }
     };
 }

@@ -190,8 +190,7 @@ impl UdpSocket {
     /// As [`Self::send`].
     #[track_caller]
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.socket.check_told(Side::Write)?;
-        self.socket.try_send(None, buf)
+        self.socket.told(Side::Write)?.try_send(None, buf)
     }
 
     /// Sends to an address without waiting.
@@ -200,8 +199,7 @@ impl UdpSocket {
     /// As [`Self::send_to`].
     #[track_caller]
     pub fn try_send_to(&self, buf: &[u8], target: SocketAddr) -> io::Result<usize> {
-        self.socket.check_told(Side::Write)?;
-        self.socket.try_send(Some(target), buf)
+        self.socket.told(Side::Write)?.try_send(Some(target), buf)
     }
 
     // ------------------------------------------------------------ receiving
@@ -286,8 +284,7 @@ impl UdpSocket {
     /// As [`Self::try_recv`].
     #[track_caller]
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.socket.check_told(Side::Read)?;
-        self.socket.try_receive(buf, false)
+        self.socket.told(Side::Read)?.try_receive(buf, false)
     }
 
     /// Takes a datagram behind what the buffer holds, without waiting.

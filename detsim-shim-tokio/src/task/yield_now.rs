@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::marker::PhantomPinned;
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -16,13 +15,13 @@ use std::task::{Context, Poll};
 /// assert_eq!(sim.run().unwrap().steps, 2);
 /// ```
 pub fn yield_now() -> impl Future<Output = ()> + Send + Sync {
-    YieldNow { yielded: false, _pinned: PhantomPinned }
+    YieldNow { inner: detsim_executor::yield_now(), _pinned: PhantomPinned }
 }
 
 pin_project_lite::pin_project! {
-    /// As the kernel's, but as in tokio not `Unpin`.
+    /// The kernel's, and as in tokio not `Unpin`.
     struct YieldNow {
-        yielded: bool,
+        inner: detsim_executor::YieldNow,
         #[pin]
         _pinned: PhantomPinned,
     }
@@ -34,10 +33,6 @@ impl Future for YieldNow {
     // Compiled here, optimised, for whoever awaits it in a crate that is not.
     #[inline(never)]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if mem::replace(self.project().yielded, true) {
-            return Poll::Ready(());
-        }
-        detsim_executor::yield_with(cx.waker());
-        Poll::Pending
+        Pin::new(self.project().inner).poll(cx)
     }
 }

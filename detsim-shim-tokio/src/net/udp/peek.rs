@@ -85,8 +85,7 @@ impl UdpSocket {
     /// As [`Self::try_recv`].
     #[track_caller]
     pub fn try_peek_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.socket.check_told(detsim_net::Side::Read)?;
-        self.socket.try_receive(buf, true)
+        self.socket.told(detsim_net::Side::Read)?.try_receive(buf, true)
     }
 
     /// Says who sent the next datagram, without waiting.

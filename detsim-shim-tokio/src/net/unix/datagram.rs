@@ -231,8 +231,7 @@ impl UnixDatagram {
     /// `WouldBlock` while the peer's queue is full; as [`Self::send`].
     #[track_caller]
     pub fn try_send(&self, buf: &[u8]) -> io::Result<usize> {
-        self.socket.check_told(Side::Write)?;
-        self.socket.try_send_name(None, buf)
+        self.socket.told(Side::Write)?.try_send_name(None, buf)
     }
 
     /// Sends to whoever has a name, without waiting.
@@ -242,8 +241,9 @@ impl UnixDatagram {
     #[track_caller]
     pub fn try_send_to<P: AsRef<Path>>(&self, buf: &[u8], target: P) -> io::Result<usize> {
         let name = path_name_of(target.as_ref())?;
-        self.socket.check_told(Side::Write)?;
-        self.socket.try_send_name(Some(&world::inside(|| local::find(&name))), buf)
+        self.socket
+            .told(Side::Write)?
+            .try_send_name(Some(&world::inside(|| local::find(&name))), buf)
     }
 
     // ------------------------------------------------------------ receiving
@@ -318,8 +318,7 @@ impl UnixDatagram {
     /// As [`Self::try_recv`].
     #[track_caller]
     pub fn try_recv_from(&self, buf: &mut [u8]) -> io::Result<(usize, SocketAddr)> {
-        self.socket.check_told(Side::Read)?;
-        let (bytes, from) = self.socket.try_receive_name(buf, false)?;
+        let (bytes, from) = self.socket.told(Side::Read)?.try_receive_name(buf, false)?;
         Ok((bytes.min(buf.len()), address_of(&from)?))
     }
 

@@ -115,10 +115,7 @@ impl End {
     #[track_caller]
     pub(super) fn try_read(&self, bufs: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
         match self.place()? {
-            Place::Simulated(socket) => {
-                socket.check_told(Side::Read)?;
-                socket.try_read(bufs)
-            }
+            Place::Simulated(socket) => socket.told(Side::Read)?.try_read(bufs),
             Place::Outside(fd) => {
                 fd.try_io(Interest::READABLE, |mut file| file.read_vectored(bufs))
             }
@@ -128,10 +125,7 @@ impl End {
     #[track_caller]
     pub(super) fn try_write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
         match self.place()? {
-            Place::Simulated(socket) => {
-                socket.check_told(Side::Write)?;
-                socket.try_write(bufs)
-            }
+            Place::Simulated(socket) => socket.told(Side::Write)?.try_write(bufs),
             Place::Outside(fd) => {
                 fd.try_io(Interest::WRITABLE, |mut file| file.write_vectored(bufs))
             }
